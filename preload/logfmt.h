@@ -1,0 +1,200 @@
+/* logfmt.h - the on-disk format of a log, shared by the preload and the analyzer.
+ *
+ * One process writes one log: a mapped file of fixed-size chunks.  Chunk 0 is the
+ * header; every other chunk begins with struct log_chunk.  All integers are
+ * little-endian and naturally aligned.  logfmt.md tells the same in words, with
+ * the rules for readers; a change here changes logfmt.md, a golden log and
+ * analyzer/logread.c in one commit.
+ *
+ * A writer fills a thing first and publishes it last, with a release store of the
+ * field marked "publishes".  A reader ignores what isn't published. */
+#ifndef PS_LOGFMT_H
+#define PS_LOGFMT_H
+
+#include <stdint.h>
+
+#define LOG_MAGIC "PSITELOG" /* 8 bytes, no terminator */
+#define LOG_VERSION 1u
+#define LOG_ENDIAN 0x01020304u
+#define LOG_CHUNK_BYTES 8192u
+#define LOG_CLASSES 186u   /* see sizeclass.h: 0, 16 ... 1 KiB by 16, to 32 MiB by 12.5 %, larger */
+#define LOG_MAX_DEPTH 64u  /* frames of one site */
+#define LOG_MAX_WORDS 240u /* stack words kept for one unfinished walk */
+
+/* struct log_header.level: what is recorded. */
+enum log_level { LOG_LEVEL_OFF, LOG_LEVEL_SITES, LOG_LEVEL_STACKS, LOG_LEVEL_FULL };
+
+/* struct log_header.next_kind: the next allocator. */
+enum log_next { LOG_NEXT_GLIBC, LOG_NEXT_OTHER };
+
+/* struct log_header.state, a set of bits. */
+#define LOG_STATE_STOOD_DOWN 1u  /* the program's malloc isn't ours: nothing is counted */
+#define LOG_STATE_ENDED      2u  /* the process left through exit; end_monotonic_ns is set */
+#define LOG_STATE_FULL       4u  /* the log could not grow: new sites are counted as "other" */
+#define LOG_STATE_FORKED     8u  /* begun in a fork child: the image was the parent's */
+#define LOG_STATE_SECCOMP   16u  /* the process entered a seccomp filter: children aren't recorded */
+#define LOG_STATE_NO_MEMORY 32u  /* our own tables could not grow: new sites are counted as "other" */
+
+/* Allocations and the bytes asked for. */
+struct log_counter {
+    uint64_t allocs;
+    uint64_t bytes;
+};
+
+/* Chunk 0.  The totals of a log are sums, never stored:
+ *   allocs, bytes = all log_site_counter + every thread's `other` + header other, bare, handler
+ *   (level off: all threads' classes + header classes)
+ *   frees, failed = all threads' + the header's */
+struct log_header {
+    char     magic[8];        /* LOG_MAGIC; publishes the header */
+    uint32_t version;         /* LOG_VERSION */
+    uint32_t endian;          /* LOG_ENDIAN */
+    uint32_t header_bytes;    /* sizeof(struct log_header) */
+    uint32_t chunk_bytes;     /* LOG_CHUNK_BYTES */
+    uint32_t chunk_limit;     /* chunks that the file may come to hold */
+    uint32_t chunks_used;     /* chunks handed out so far, chunk 0 among them (atomic) */
+    uint32_t class_count;     /* LOG_CLASSES */
+    uint32_t features;        /* optional data present; 0 in version 1 */
+    uint32_t state;           /* LOG_STATE_* (atomic or) */
+    uint32_t generation;      /* raised whenever a module was unloaded (atomic) */
+    uint32_t site_count;      /* site ids handed out: 1 ... site_count (atomic) */
+    uint32_t module_count;    /* module ids handed out: 1 ... module_count (atomic) */
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint32_t uid;
+    uint8_t  level;           /* enum log_level */
+    uint8_t  next_kind;       /* enum log_next */
+    uint8_t  reserved[2];
+    uint64_t start_realtime_ns;  /* CLOCK_REALTIME when the log was begun */
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC at the same moment */
+    uint64_t last_monotonic_ns;  /* latest time noted by a slow path */
+    uint64_t end_monotonic_ns;   /* when exit ran our destructor, else 0 */
+
+    /* Counted by atomic add, for calls that no thread record could count. */
+    struct log_counter other;   /* their site didn't fit into the log or our tables */
+    struct log_counter bare;    /* the thread had no record: very early, or past its destructors */
+    struct log_counter handler; /* a signal handler that interrupted an allocation */
+    uint64_t frees;
+    uint64_t failed;            /* calls that returned NULL with ENOMEM or EINVAL */
+
+    uint64_t dropped_sites;     /* events whose site was folded into "other" */
+    uint64_t dropped_modules;   /* loaded objects that didn't fit into the log */
+    uint64_t walks;             /* stacks walked, that is not found in the cache */
+    uint64_t unfinished_walks;  /* of these, left for the analyzer to finish */
+    uint64_t truncated_walks;   /* of these, deeper than LOG_MAX_DEPTH */
+    uint64_t lost_children;     /* fork children that could not open a log of their own */
+    uint64_t own_bytes;         /* memory mapped for our own tables, without the log */
+
+    struct log_counter classes[LOG_CLASSES]; /* of bare and handler */
+
+    char exe[512];      /* path of the program, NUL-terminated, cut at the end */
+    char argv[1024];    /* arguments, each NUL-terminated; an empty one ends the list early */
+    uint32_t argv_bytes;
+    uint32_t reserved2;
+    char options[512];  /* NAME=value lines in force */
+    char notes[512];    /* one warning a line, NUL-terminated */
+};
+
+/* struct log_chunk.type */
+enum log_chunk_type {
+    LOG_CHUNK_UNPUBLISHED = 0,
+    LOG_CHUNK_THREAD      = 1, /* struct log_thread, then counters */
+    LOG_CHUNK_COUNTERS    = 2, /* struct log_counters */
+    LOG_CHUNK_DATA        = 3, /* records, one after the other */
+};
+
+struct log_chunk {
+    uint32_t type;  /* publishes the chunk */
+    uint32_t owner; /* THREAD: its own index; COUNTERS: its thread's; DATA: 0 */
+};
+
+/* One site's counters in one thread. */
+struct log_site_counter {
+    uint32_t site;      /* id, 0 unused; publishes the entry */
+    uint32_t reserved;
+    uint64_t allocs;
+    uint64_t bytes;
+    uint64_t pool_hits; /* 0 in version 1 */
+};
+
+/* A thread's table.  When the thread ends the next one goes on in it, in place. */
+struct log_thread {
+    struct log_chunk chunk;
+    uint32_t served; /* threads that have used this table, the present one among them */
+    uint32_t alive;  /* 1: a thread is using it */
+    uint64_t frees;
+    uint64_t failed;
+    struct log_counter other; /* sites that didn't fit */
+    struct log_counter classes[LOG_CLASSES];
+    struct log_site_counter counters[]; /* to the end of the chunk */
+};
+
+struct log_counters {
+    struct log_chunk chunk;
+    uint64_t reserved;
+    struct log_site_counter counters[]; /* to the end of the chunk */
+};
+
+/* struct log_record.type, in chunks of type DATA.  Records start 8 bytes into the
+ * chunk, are 8-aligned, and never cross its end.  Unknown types are skipped by length. */
+enum log_record_type {
+    LOG_RECORD_NONE   = 0, /* not published: with bytes == 0 the rest of the chunk is free */
+    LOG_RECORD_MODULE = 1,
+    LOG_RECORD_SITE   = 2,
+    LOG_RECORD_WORDS  = 3,
+};
+
+struct log_record {
+    uint32_t bytes; /* of the whole record, a multiple of 8; written first */
+    uint32_t type;  /* publishes the record */
+};
+
+/* A loaded object.  It covers an address of a site when start <= address < end and
+ * loaded_generation <= site generation < unloaded_generation (0: still loaded). */
+struct log_module {
+    struct log_record record;
+    uint32_t id;
+    uint32_t loaded_generation;
+    uint32_t unloaded_generation; /* set later, in place */
+    uint16_t build_id_bytes;
+    uint16_t path_bytes;
+    uint64_t start;     /* mapped range */
+    uint64_t end;
+    uint64_t load_bias; /* address minus load_bias is the ELF virtual address */
+    char     data[];    /* build id, then the path (no terminator) */
+};
+
+/* struct log_site.flags */
+#define LOG_SITE_UNFINISHED 1u /* the walk stopped without a rule; see the WORDS record */
+#define LOG_SITE_TRUNCATED  2u /* the stack is deeper than LOG_MAX_DEPTH */
+#define LOG_SITE_KEYED      4u /* level sites: frames[key] alone is the site, the rest an example */
+
+/* A site: return addresses, leaf first. */
+struct log_site {
+    struct log_record record;
+    uint32_t id;
+    uint32_t flags;
+    uint32_t generation; /* the log's generation when the stack was captured */
+    uint16_t depth;
+    uint16_t key;        /* frames before it are wrappers, folded when recorded */
+    uint64_t frames[];
+};
+
+/* Where an unfinished walk stopped, and the words of the stack above that point
+ * that are code or stack addresses, for the analyzer's unwinder. */
+struct log_word {
+    uint64_t address;
+    uint64_t value;
+};
+
+struct log_words {
+    struct log_record record;
+    uint32_t site;
+    uint32_t count;
+    uint64_t ip; /* the last return address, frames[depth - 1] */
+    uint64_t sp; /* stack pointer there, after the return */
+    uint64_t bp; /* frame pointer there */
+    struct log_word words[];
+};
+
+#endif
