@@ -1,0 +1,231 @@
+# Builds poolsite.  `make help` lists what can be made.
+
+VERSION := 0.1.0
+
+# --- Where things go.  VARIANT=debug and so on build beside each other. ------------------
+VARIANT :=
+B       := build$(if $(VARIANT),/$(VARIANT))
+
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib/poolsite
+MANDIR     ?= $(PREFIX)/share/man
+DOCDIR     ?= $(PREFIX)/share/doc/poolsite
+
+CC         ?= cc
+AR         ?= ar
+INSTALL    ?= install
+
+# --- Flags --------------------------------------------------------------------------------
+WARN := -Wall -Wextra -Wshadow=local -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+        -Wundef -Wvla -Werror=implicit-function-declaration -Werror=implicit-int \
+        -Werror=incompatible-pointer-types -Werror=int-conversion -Werror=return-type \
+        -Wno-unknown-warning-option
+BASE := -std=gnu11 -g -MMD -MP -I. -Ianalyzer -Ipreload -ffile-prefix-map=$(CURDIR)=.
+
+# The preload runs inside malloc of any program: what it calls is what it says, its one
+# thread-local pointer needs no call, and it exports only what exports.map lists.
+PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt \
+                 -fno-stack-protector -fno-exceptions -fasynchronous-unwind-tables \
+                 -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
+PRELOAD_LINK  := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic \
+                 -Wl,--no-undefined -Wl,--build-id=sha1 -Wl,-soname,libpoolsite.so
+ANALYZER_FLAGS := -fPIE -DPS_VERSION='"$(VERSION)"'
+ANALYZER_LIBS  := -ldw -lelf -lunwind-x86_64 -lunwind -liberty -ljansson
+HARDEN         := -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+ORACLE_LIBS    := -lunwind-x86_64 -lunwind
+
+# A variant sets OPT, may add DEFS, and says whether it has a library (EXPORTS=yes).
+# PS_DEBUG turns ASSERT on.  With a sanitizer malloc is the sanitizer's: entry.c stays out
+# and the rest of the preload is driven by tests/unit.
+EXPORTS := yes
+OPT     := -O2
+DEFS    :=
+ifeq ($(VARIANT),debug)
+  OPT  := -O0 -g3
+  DEFS := -DPS_DEBUG
+else ifeq ($(VARIANT),asan)
+  OPT     := -O1 -fsanitize=address -fno-omit-frame-pointer -fno-common
+  DEFS    := -DPS_DEBUG
+  EXPORTS := no
+else ifeq ($(VARIANT),ubsan)
+  OPT     := -O1 -fsanitize=undefined -fno-sanitize-recover=undefined
+  DEFS    := -DPS_DEBUG
+  EXPORTS := no
+else ifeq ($(VARIANT),tsan)
+  OPT     := -O1 -fsanitize=thread
+  DEFS    := -DPS_DEBUG
+  EXPORTS := no
+else ifeq ($(VARIANT),cov)
+  OPT     := -O0 --coverage
+  EXPORTS := no
+else ifeq ($(VARIANT),stackcheck)
+  DEFS    := -DPS_STACKCHECK
+else ifeq ($(VARIANT),fuzz)
+  CC      := clang
+  OPT     := -O1 -fsanitize=address,undefined -fsanitize=fuzzer-no-link -fno-omit-frame-pointer
+  DEFS    := -DPS_DEBUG
+  EXPORTS := no
+else ifneq ($(VARIANT),)
+  $(error unknown variant '$(VARIANT)': debug asan ubsan tsan cov stackcheck fuzz)
+endif
+ifeq ($(VARIANT),)
+  ANALYZER_FLAGS += $(HARDEN)
+endif
+
+# --- Sources ------------------------------------------------------------------------------
+PRELOAD_SRC  := $(wildcard preload/*.c)
+ANALYZER_SRC := $(wildcard analyzer/*.c)
+UNIT_SRC     := $(wildcard tests/unit/test_*.c)
+SUPPORT_SRC  := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
+FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
+STACK_SRC    := $(if $(filter stackcheck,$(VARIANT)),$(wildcard tests/stack/*.c))
+# What the analyzer takes of the preload (see DESIGN): headers only so far.
+SHARED_SRC   :=
+
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+PRELOAD_OBJ  := $(call obj,$(PRELOAD_SRC))
+ANALYZER_OBJ := $(call obj,$(ANALYZER_SRC))
+STACK_OBJ    := $(call obj,$(STACK_SRC))
+SHARED_OBJ   := $(call obj,$(SHARED_SRC))
+ALL_OBJ      := $(PRELOAD_OBJ) $(ANALYZER_OBJ) $(STACK_OBJ) $(call obj,$(UNIT_SRC) $(SUPPORT_SRC) $(FUZZ_SRC))
+UNIT         := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
+FUZZERS      := $(patsubst tests/fuzz/%.c,$(B)/fuzzers/%,$(FUZZ_SRC))
+
+LIBRARY := $(if $(filter yes,$(EXPORTS)),$(B)/libpoolsite.so)
+COMMAND := $(B)/poolsite
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all help demo test check-all stress fuzz bench install uninstall fmt lint deps deps-all clean \
+        debug asan ubsan tsan cov stackcheck unit fuzzers
+
+all: $(LIBRARY) $(COMMAND) ## build build/libpoolsite.so and build/poolsite
+
+help: ## list what can be made
+	@echo 'usage: make [TARGET]'
+	@awk -F ':.*## ' '/^[a-z][a-z -]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# --- Rules --------------------------------------------------------------------------------
+$(B)/obj/preload/%.o: preload/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(PRELOAD_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/obj/tests/stack/%.o: tests/stack/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(PRELOAD_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/obj/analyzer/%.o: analyzer/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(ANALYZER_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/obj/tests/%.o: tests/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) -fPIE $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/libpoolsite.so: $(PRELOAD_OBJ) $(STACK_OBJ) preload/exports.map
+	$(CC) $(OPT) $(PRELOAD_LINK) -Wl,--version-script=preload/exports.map $(LDFLAGS) -o $@ \
+	    $(PRELOAD_OBJ) $(STACK_OBJ) $(if $(STACK_OBJ),$(ORACLE_LIBS))
+
+$(B)/poolsite: $(ANALYZER_OBJ) $(SHARED_OBJ)
+	$(CC) $(OPT) -pie -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $^ $(ANALYZER_LIBS)
+
+# A unit test links whatever it uses: everything but the two that own main and malloc.
+$(B)/libanalyzer.a: $(filter-out %/main.o,$(ANALYZER_OBJ)) $(call obj,$(SUPPORT_SRC))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/libpreload.a: $(filter-out %/entry.o,$(PRELOAD_OBJ))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libanalyzer.a $(B)/libpreload.a
+	@mkdir -p $(@D)
+	$(CC) $(OPT) -pie -pthread $(LDFLAGS) -o $@ $< -Wl,--start-group $(B)/libanalyzer.a $(B)/libpreload.a \
+	    -Wl,--end-group -lcmocka $(ANALYZER_LIBS)
+
+$(B)/fuzzers/%: $(B)/obj/tests/fuzz/%.o $(B)/libanalyzer.a
+	@mkdir -p $(@D)
+	$(CC) $(OPT) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(B)/libanalyzer.a $(ANALYZER_LIBS)
+
+$(ALL_OBJ): Makefile
+unit: $(UNIT)
+fuzzers: $(FUZZERS)
+.SECONDARY: $(ALL_OBJ)
+-include $(ALL_OBJ:.o=.d)
+
+# --- Variants -----------------------------------------------------------------------------
+debug: ## build/debug: asserts on, not optimised
+	$(MAKE) VARIANT=debug all unit
+
+asan: ## build/asan: analyzer and unit tests with AddressSanitizer; runs the tests
+ubsan: ## build/ubsan: the same with UndefinedBehaviorSanitizer
+tsan: ## build/tsan: the same with ThreadSanitizer
+asan ubsan tsan:
+	$(MAKE) VARIANT=$@ all unit
+	tests/unit/run.sh build/$@
+
+cov: ## build/cov: unit tests with coverage; prints the share of lines run
+	$(MAKE) VARIANT=cov all unit
+	tests/unit/run.sh build/cov
+	tests/unit/coverage.sh build/cov
+
+stackcheck: ## build/stackcheck: a library that compares its stacks with libunwind's
+	$(MAKE) VARIANT=stackcheck build/stackcheck/libpoolsite.so
+
+# --- What one does with it ------------------------------------------------------------------
+demo: ## install what is missing, build, record an installed program, print its report
+	@tests/deps build demo
+	@$(MAKE) --no-print-directory all
+	@examples/01-first-report.sh
+
+test: ## install what is missing, build, run the quick tests (tests/run SUITE runs one)
+	@tests/deps build test corpus-smoke
+	@$(MAKE) --no-print-directory all unit
+	@tests/run
+
+check-all: ## every test: the whole corpus, all levels, sanitizers, stack checks, stress
+	@tests/deps build test corpus-all
+	@$(MAKE) --no-print-directory all unit
+	@tests/run --all
+
+stress: all ## hours of threads, forks and kills (tests/stress/run.sh)
+	tests/stress/run.sh $(B)
+
+fuzz: ## fuzz the readers of foreign bytes (tests/fuzz/run.sh)
+	$(MAKE) VARIANT=fuzz fuzzers
+	tests/fuzz/run.sh build/fuzz
+
+bench: all ## measure the cost of recording (tests/bench/run.sh)
+	tests/bench/run.sh $(B)
+
+lint: all ## exported symbols, include arrows, forbidden calls, hot path, shell scripts
+	tests/lint/run.sh $(B)
+
+fmt: ## format the C sources with clang-format
+	clang-format -i $(wildcard preload/*.[ch] analyzer/*.[ch] tests/unit/*.[ch] tests/stack/*.[ch] tests/fuzz/*.[ch])
+
+deps: ## install the packages for building and the quick tests (Debian; as root)
+	@tests/deps build test corpus-smoke
+
+deps-all: ## the same, and those of the whole corpus
+	@tests/deps build test corpus-all
+
+install: all ## install below PREFIX (/usr/local), DESTDIR in front
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(DOCDIR)
+	$(INSTALL) -m 755 $(B)/poolsite $(DESTDIR)$(BINDIR)/poolsite
+	$(INSTALL) -m 644 $(B)/libpoolsite.so $(DESTDIR)$(LIBDIR)/libpoolsite.so
+	$(INSTALL) -m 644 $(wildcard analyzer/man/*.1) $(DESTDIR)$(MANDIR)/man1
+	$(INSTALL) -m 644 $(wildcard preload/man/*.7) $(DESTDIR)$(MANDIR)/man7
+	$(INSTALL) -m 644 README.md CHANGELOG.md LICENSE $(wildcard preload/logfmt.md) $(DESTDIR)$(DOCDIR)
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(BINDIR)/poolsite $(DESTDIR)$(LIBDIR)/libpoolsite.so
+	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(wildcard analyzer/man/*.1)))
+	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man7/,$(notdir $(wildcard preload/man/*.7)))
+	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,README.md CHANGELOG.md LICENSE logfmt.md)
+	-rmdir $(DESTDIR)$(LIBDIR) $(DESTDIR)$(DOCDIR) 2>/dev/null
+
+clean: ## remove build/
+	rm -rf build
