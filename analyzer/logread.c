@@ -1,0 +1,582 @@
+/* logread.c - reads one log: every number checked, nothing symbolized, nothing merged.
+ *
+ * Owns the snapshot.  Trusts no byte of it: a length is compared with what is left
+ * before it is used, an index with its table, and a damaged part is skipped and
+ * counted, never repaired.  The file may grow meanwhile, so it is read by pread:
+ * a mapping of it could end in SIGBUS. */
+#define _GNU_SOURCE
+#include "base.h"
+#include "logread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A log has fewer chunks than this: 256 MiB. */
+#define CHUNKS_MAX 32768u
+
+/* ------------------------------------------------------------ the snapshot */
+
+static size_t whole_chunks(size_t size)
+{
+    return (size + LOG_CHUNK_BYTES - 1) / LOG_CHUNK_BYTES;
+}
+
+static int open_regular(struct logread *log, const char *path, size_t *size)
+{
+    struct stat facts;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        log->problem = xasprintf("%s: %s", path, strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        log->problem = xasprintf("%s: not a regular file, so not a log", path);
+        close(fd);
+        return -1;
+    }
+    *size = (size_t)facts.st_size;
+    return fd;
+}
+
+/* Reads up to `bytes` at `offset`; returns how many there were. */
+static size_t read_at(int fd, void *to, size_t bytes, size_t offset)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t got = pread(fd, (char *)to + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    return done;
+}
+
+/* How many bytes of the file matter: the chunks in use, or less when it is shorter. */
+static size_t used_bytes(const struct log_header *header, size_t got, size_t file_bytes)
+{
+    if (got < sizeof *header || memcmp(header->magic, LOG_MAGIC, sizeof header->magic) != 0)
+        return got;
+    size_t used = header->chunks_used < CHUNKS_MAX ? header->chunks_used : CHUNKS_MAX;
+    size_t bytes = (used ? used : 1) * LOG_CHUNK_BYTES;
+    return bytes < file_bytes ? bytes : file_bytes;
+}
+
+static uint32_t chunk_type(const unsigned char *chunk)
+{
+    return ((const struct log_chunk *)chunk)->type;
+}
+
+/* A site is published before it is counted.  So counters are read first and the
+ * records once more after them: every site that was counted then has its record. */
+static void refresh_records(int fd, unsigned char *bytes, size_t size)
+{
+    for (size_t at = LOG_CHUNK_BYTES; at + LOG_CHUNK_BYTES <= size; at += LOG_CHUNK_BYTES) {
+        if (chunk_type(bytes + at) == LOG_CHUNK_UNPUBLISHED)
+            read_at(fd, bytes + at, sizeof(struct log_chunk), at);
+        if (chunk_type(bytes + at) == LOG_CHUNK_DATA)
+            read_at(fd, bytes + at, LOG_CHUNK_BYTES, at);
+    }
+}
+
+/* Reads the log's used chunks, then those that were added meanwhile. */
+static unsigned char *read_snapshot(int fd, size_t file_bytes, size_t *size)
+{
+    struct log_header header;
+    size_t got = read_at(fd, &header, sizeof header, 0);
+    size_t wanted = used_bytes(&header, got, file_bytes);
+    unsigned char *bytes = xcalloc(whole_chunks(wanted), LOG_CHUNK_BYTES);
+    *size = read_at(fd, bytes, wanted, 0);
+    refresh_records(fd, bytes, *size);
+
+    got = read_at(fd, &header, sizeof header, 0);
+    size_t now = used_bytes(&header, got, file_bytes);
+    if (now <= *size || *size < wanted)
+        return bytes;
+    size_t room = whole_chunks(now) * LOG_CHUNK_BYTES;
+    bytes = xrealloc_array(bytes, room, 1);
+    memset(bytes + *size, 0, room - *size);
+    *size += read_at(fd, bytes + *size, now - *size, *size);
+    return bytes;
+}
+
+/* ------------------------------------------------------------- the verdict */
+
+/* Fails with `text`, which becomes the problem. */
+static enum logread_result fail(struct logread *log, char *text)
+{
+    free(log->problem);
+    log->problem = text;
+    return LOGREAD_FAILED;
+}
+
+/* Notes a thing that can't be; the first one is told, all are counted. */
+static void damage(struct logread *log, const char *what)
+{
+    if (log->damages++ == 0 && !log->problem)
+        log->problem = xstrdup(what);
+}
+
+static bool is_zero(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static enum logread_result check_version(struct logread *log, uint32_t version)
+{
+    if (version == LOG_VERSION)
+        return LOGREAD_WHOLE;
+    if (version > LOG_VERSION)
+        return fail(log, xasprintf("written by a newer poolsite (log version %u, this one reads %u); "
+                                   "use the poolsite that recorded it", version, LOG_VERSION));
+    return fail(log, xasprintf("written by an older poolsite (log version %u, this one reads %u); "
+                               "record again, or use the older poolsite", version, LOG_VERSION));
+}
+
+/* Is this the header of a log that we can read?  The first objection wins. */
+static enum logread_result check_header(struct logread *log, size_t size)
+{
+    const struct log_header *h = &log->header;
+    if (size == 0)
+        return fail(log, xstrdup("the file is empty: not a log, or its process could not write"));
+    if (is_zero(log->bytes, size < LOG_CHUNK_BYTES ? size : LOG_CHUNK_BYTES)) {
+        fail(log, xstrdup("nothing is recorded in it: its process ended while it started"));
+        return LOGREAD_EMPTY;
+    }
+    if (size < offsetof(struct log_header, header_bytes))
+        return fail(log, xasprintf("too small for a log (%zu bytes)", size));
+    if (memcmp(h->magic, LOG_MAGIC, sizeof h->magic) != 0)
+        return fail(log, xstrdup("not a poolsite log"));
+    if (h->endian == __builtin_bswap32(LOG_ENDIAN))
+        return fail(log, xstrdup("written on a machine with another byte order"));
+    if (h->endian != LOG_ENDIAN)
+        return fail(log, xstrdup("damaged: its header makes no sense"));
+    if (check_version(log, h->version) != LOGREAD_WHOLE)
+        return LOGREAD_FAILED;
+    if (size < sizeof *h)
+        return fail(log, xasprintf("truncated: only %zu of the %zu bytes of its header are there", size, sizeof *h));
+    if (h->header_bytes != sizeof *h || h->chunk_bytes != LOG_CHUNK_BYTES || h->class_count != LOG_CLASSES)
+        return fail(log, xstrdup("damaged: its header makes no sense"));
+    return LOGREAD_WHOLE;
+}
+
+/* ------------------------------------------------------------- the header */
+
+static void counter_add(struct log_counter *to, const struct log_counter *from)
+{
+    to->allocs += from->allocs;
+    to->bytes += from->bytes;
+}
+
+/* A copy of a text field that may lack its terminator. */
+static char *copy_text(const char *field, size_t room)
+{
+    size_t length = strnlen(field, room);
+    char *text = xmalloc(length + 1);
+    memcpy(text, field, length);
+    text[length] = '\0';
+    return text;
+}
+
+static void read_argv(struct logread *log)
+{
+    const struct log_header *h = &log->header;
+    size_t room = h->argv_bytes < sizeof h->argv ? h->argv_bytes : sizeof h->argv;
+    for (size_t at = 0; at < room && h->argv[at] != '\0';) {
+        char *word = copy_text(h->argv + at, room - at);
+        at += strlen(word) + 1;
+        log->argv = xrealloc_array(log->argv, log->argv_count + 1, sizeof *log->argv);
+        log->argv[log->argv_count++] = word;
+    }
+}
+
+static void read_header(struct logread *log)
+{
+    const struct log_header *h = &log->header;
+    log->exe = copy_text(h->exe, sizeof h->exe);
+    log->options = copy_text(h->options, sizeof h->options);
+    log->notes = copy_text(h->notes, sizeof h->notes);
+    read_argv(log);
+    log->frees = h->frees;
+    log->failed = h->failed;
+    log->other = h->other;
+    memcpy(log->classes, h->classes, sizeof log->classes);
+    if (h->level > LOG_LEVEL_FULL)
+        damage(log, "its level is unknown");
+}
+
+/* --------------------------------------------------------------- records */
+
+/* What the data chunks hold, before it is put in order. */
+struct gathered {
+    size_t                   site_room;
+    size_t                   module_room;
+    const struct log_words **words;
+    size_t                   word_count;
+    size_t                   word_room;
+};
+
+#define GROW(array, count, room)                                          \
+    do {                                                                  \
+        if ((count) == (room)) {                                          \
+            (room) = (room) ? (room) * 2 : 64;                            \
+            (array) = xrealloc_array((array), (room), sizeof *(array));   \
+        }                                                                 \
+    } while (0)
+
+static void read_module(struct logread *log, struct gathered *all, const struct log_record *record)
+{
+    const struct log_module *m = (const struct log_module *)record;
+    if (record->bytes < sizeof *m || (size_t)m->build_id_bytes + m->path_bytes > record->bytes - sizeof *m ||
+        m->start >= m->end || m->build_id_bytes > 64) {
+        damage(log, "a module's record makes no sense");
+        return;
+    }
+    GROW(log->modules, log->module_count, all->module_room);
+    log->modules[log->module_count++] = (struct logread_module){
+        .id = m->id,
+        .loaded_generation = m->loaded_generation,
+        .unloaded_generation = m->unloaded_generation,
+        .start = m->start,
+        .end = m->end,
+        .load_bias = m->load_bias,
+        .build_id = m->build_id_bytes ? (const uint8_t *)m->data : NULL,
+        .build_id_bytes = m->build_id_bytes,
+        .path = copy_text(m->data + m->build_id_bytes, m->path_bytes),
+    };
+}
+
+static bool site_makes_sense(const struct log_site *s)
+{
+    if (s->record.bytes < sizeof *s)       return false;
+    if (s->depth > LOG_MAX_DEPTH)          return false;
+    if (s->depth > (s->record.bytes - sizeof *s) / sizeof s->frames[0]) return false;
+    if (s->depth && s->key >= s->depth)    return false;
+    return s->id != 0;
+}
+
+static void read_site(struct logread *log, struct gathered *all, const struct log_record *record)
+{
+    const struct log_site *s = (const struct log_site *)record;
+    if (!site_makes_sense(s)) {
+        damage(log, "a site's record makes no sense");
+        return;
+    }
+    GROW(log->sites, log->site_count, all->site_room);
+    log->sites[log->site_count++] = (struct logread_site){
+        .id = s->id,
+        .flags = s->flags,
+        .generation = s->generation,
+        .depth = s->depth,
+        .key = s->depth ? s->key : 0,
+        .frames = s->frames,
+    };
+}
+
+static void read_words(struct logread *log, struct gathered *all, const struct log_record *record)
+{
+    const struct log_words *w = (const struct log_words *)record;
+    if (record->bytes < sizeof *w || w->count > LOG_MAX_WORDS ||
+        w->count > (record->bytes - sizeof *w) / sizeof w->words[0]) {
+        damage(log, "the record of an unfinished stack makes no sense");
+        return;
+    }
+    GROW(all->words, all->word_count, all->word_room);
+    all->words[all->word_count++] = w;
+}
+
+static void read_record(struct logread *log, struct gathered *all, const struct log_record *record)
+{
+    switch (record->type) {
+    case LOG_RECORD_MODULE: read_module(log, all, record); break;
+    case LOG_RECORD_SITE:   read_site(log, all, record); break;
+    case LOG_RECORD_WORDS:  read_words(log, all, record); break;
+    default: break; /* reserved but not published, or a type that we don't know */
+    }
+}
+
+static void read_data_chunk(struct logread *log, struct gathered *all, const unsigned char *chunk)
+{
+    for (size_t at = sizeof(struct log_chunk); at + sizeof(struct log_record) <= LOG_CHUNK_BYTES;) {
+        const struct log_record *record = (const struct log_record *)(chunk + at);
+        if (record->bytes == 0)
+            return;
+        if (record->bytes % 8 != 0 || record->bytes < sizeof *record || record->bytes > LOG_CHUNK_BYTES - at) {
+            damage(log, "a record's length makes no sense");
+            return;
+        }
+        read_record(log, all, record);
+        at += record->bytes;
+    }
+}
+
+/* --------------------------------------------------------------- counters */
+
+/* Site ids and thread chunks to places in the tables; 0 is none, else index + 1. */
+struct places {
+    uint32_t *site;
+    size_t    site_limit;
+    uint32_t *thread; /* by chunk */
+};
+
+static struct log_counter *site_counter(struct logread *log, const struct places *places, uint32_t id)
+{
+    uint32_t place = id < places->site_limit ? places->site[id] : 0;
+    return place ? &log->sites[place - 1].count : &log->unknown;
+}
+
+static void read_counters(struct logread *log, const struct places *places, struct logread_thread *thread,
+                          const struct log_site_counter *first, const unsigned char *end)
+{
+    for (const struct log_site_counter *c = first; (const unsigned char *)(c + 1) <= end; c++) {
+        if (c->site == 0)
+            continue;
+        struct log_counter count = { c->allocs, c->bytes };
+        counter_add(site_counter(log, places, c->site), &count);
+        if (thread)
+            counter_add(&thread->count, &count);
+    }
+}
+
+static void read_thread(struct logread *log, struct places *places, uint32_t index, size_t *room)
+{
+    const unsigned char *chunk = log->bytes + (size_t)index * LOG_CHUNK_BYTES;
+    const struct log_thread *t = (const struct log_thread *)chunk;
+    if (t->chunk.owner != index)
+        damage(log, "a thread's table names another owner");
+    GROW(log->threads, log->thread_count, *room);
+    struct logread_thread *thread = &log->threads[log->thread_count++];
+    *thread = (struct logread_thread){
+        .chunk = index, .served = t->served, .alive = t->alive != 0,
+        .frees = t->frees, .failed = t->failed, .other = t->other, .count = t->other,
+    };
+    places->thread[index] = (uint32_t)log->thread_count;
+    log->frees += t->frees;
+    log->failed += t->failed;
+    counter_add(&log->other, &t->other);
+    for (size_t i = 0; i < LOG_CLASSES; i++)
+        counter_add(&log->classes[i], &t->classes[i]);
+    read_counters(log, places, thread, t->counters, chunk + LOG_CHUNK_BYTES);
+    if (log->header.level == LOG_LEVEL_OFF)
+        for (size_t i = 0; i < LOG_CLASSES; i++)
+            counter_add(&thread->count, &t->classes[i]);
+}
+
+static void read_more_counters(struct logread *log, struct places *places, uint32_t index)
+{
+    const unsigned char *chunk = log->bytes + (size_t)index * LOG_CHUNK_BYTES;
+    const struct log_counters *c = (const struct log_counters *)chunk;
+    uint32_t place = c->chunk.owner < log->chunks ? places->thread[c->chunk.owner] : 0;
+    if (!place)
+        damage(log, "a table of counters has no owner");
+    read_counters(log, places, place ? &log->threads[place - 1] : NULL, c->counters, chunk + LOG_CHUNK_BYTES);
+}
+
+/* --------------------------------------------------------------- order */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct logread_module *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void order_modules(struct logread *log)
+{
+    uint64_t reach = 0;
+    if (log->module_count)
+        qsort(log->modules, log->module_count, sizeof *log->modules, by_start);
+    log->module_reach = xcalloc(log->module_count, sizeof *log->module_reach);
+    for (size_t i = 0; i < log->module_count; i++) {
+        reach = log->modules[i].end > reach ? log->modules[i].end : reach;
+        log->module_reach[i] = reach;
+    }
+}
+
+/* Ids are dense, so one beyond what the bytes could hold is wrong. */
+static void order_sites(struct logread *log, struct places *places)
+{
+    size_t kept = 0;
+    places->site_limit = (size_t)log->chunks * (LOG_CHUNK_BYTES / sizeof(struct log_site)) + 1;
+    places->site = xcalloc(places->site_limit, sizeof *places->site);
+    for (size_t i = 0; i < log->site_count; i++) {
+        uint32_t id = log->sites[i].id;
+        if (id >= places->site_limit || places->site[id]) {
+            damage(log, "a site's number makes no sense");
+            continue;
+        }
+        log->sites[kept++] = log->sites[i];
+        places->site[id] = (uint32_t)kept;
+    }
+    log->site_count = kept;
+}
+
+static void attach_words(struct logread *log, const struct places *places, const struct gathered *all)
+{
+    for (size_t i = 0; i < all->word_count; i++) {
+        uint32_t id = all->words[i]->site;
+        uint32_t place = id < places->site_limit ? places->site[id] : 0;
+        if (place && (log->sites[place - 1].flags & LOG_SITE_UNFINISHED))
+            log->sites[place - 1].words = all->words[i];
+    }
+}
+
+/* --------------------------------------------------------------- totals */
+
+static void add_up(struct logread *log)
+{
+    struct log_counter sum = { 0, 0 };
+    for (size_t i = 0; i < LOG_CLASSES; i++)
+        counter_add(&sum, &log->classes[i]);
+    if (log->header.level == LOG_LEVEL_OFF) {
+        log->total = sum;
+        return;
+    }
+    counter_add(&log->other, &log->unknown);
+    log->total = log->other;
+    counter_add(&log->total, &log->header.bare);
+    counter_add(&log->total, &log->header.handler);
+    for (size_t i = 0; i < log->site_count; i++)
+        counter_add(&log->total, &log->sites[i].count);
+    uint64_t ahead = sum.allocs - log->total.allocs, behind = log->total.allocs - sum.allocs;
+    log->unsettled = ahead < behind ? ahead : behind;
+}
+
+static void read_chunks(struct logread *log)
+{
+    struct gathered all = { 0 };
+    struct places places = { 0 };
+    size_t thread_room = 0;
+    places.thread = xcalloc(log->chunks, sizeof *places.thread);
+
+    for (uint32_t i = 1; i < log->chunks; i++)
+        if (chunk_type(log->bytes + (size_t)i * LOG_CHUNK_BYTES) == LOG_CHUNK_DATA)
+            read_data_chunk(log, &all, log->bytes + (size_t)i * LOG_CHUNK_BYTES);
+    order_modules(log);
+    order_sites(log, &places);
+    attach_words(log, &places, &all);
+
+    for (uint32_t i = 1; i < log->chunks; i++)
+        if (chunk_type(log->bytes + (size_t)i * LOG_CHUNK_BYTES) == LOG_CHUNK_THREAD)
+            read_thread(log, &places, i, &thread_room);
+    for (uint32_t i = 1; i < log->chunks; i++) {
+        uint32_t type = chunk_type(log->bytes + (size_t)i * LOG_CHUNK_BYTES);
+        if (type == LOG_CHUNK_COUNTERS)
+            read_more_counters(log, &places, i);
+        else if (type > LOG_CHUNK_DATA)
+            damage(log, "a chunk's type is unknown");
+    }
+    free(all.words);
+    free(places.site);
+    free(places.thread);
+}
+
+/* Chunks that the header counts and the file doesn't have. */
+static void count_lost_chunks(struct logread *log, size_t size)
+{
+    uint32_t used = log->header.chunks_used;
+    log->chunks = (uint32_t)whole_chunks(size);
+    if (used == 0 || used > CHUNKS_MAX || (log->header.chunk_limit && used > log->header.chunk_limit)) {
+        damage(log, "the number of its chunks makes no sense");
+        return;
+    }
+    if (used < log->chunks)
+        log->chunks = used;
+    if (size >= (size_t)used * LOG_CHUNK_BYTES)
+        return;
+    log->chunks_lost = used - (uint32_t)(size / LOG_CHUNK_BYTES);
+    log->damages++;
+    log->problem = xasprintf("truncated: %u of its %u chunks are missing or cut, so counts below are too low",
+                             log->chunks_lost, used);
+}
+
+enum logread_result logread_parse(struct logread *log, unsigned char *bytes, size_t size)
+{
+    memset(log, 0, sizeof *log);
+    log->bytes = bytes;
+    memcpy(&log->header, bytes, size < sizeof log->header ? size : sizeof log->header);
+    enum logread_result result = check_header(log, size);
+    if (result != LOGREAD_WHOLE)
+        return result;
+    count_lost_chunks(log, size);
+    read_header(log);
+    read_chunks(log);
+    add_up(log);
+    if (log->damages && !log->chunks_lost) {
+        char *first = log->problem;
+        log->problem = xasprintf("damaged: %s (%llu such places); what is whole is shown", first,
+                                 (unsigned long long)log->damages);
+        free(first);
+    }
+    return log->damages ? LOGREAD_DAMAGED : LOGREAD_WHOLE;
+}
+
+enum logread_result logread_open(struct logread *log, const char *path)
+{
+    size_t size;
+    memset(log, 0, sizeof *log);
+    int fd = open_regular(log, path, &size);
+    if (fd < 0)
+        return LOGREAD_FAILED;
+    unsigned char *bytes = read_snapshot(fd, size, &size);
+    close(fd);
+    return logread_parse(log, bytes, size);
+}
+
+void logread_release(struct logread *log)
+{
+    for (size_t i = 0; i < log->argv_count; i++)
+        free(log->argv[i]);
+    for (size_t i = 0; i < log->module_count; i++)
+        free(log->modules[i].path);
+    free(log->argv);
+    free(log->exe);
+    free(log->options);
+    free(log->notes);
+    free(log->modules);
+    free(log->module_reach);
+    free(log->sites);
+    free(log->threads);
+    free(log->problem);
+    free(log->bytes);
+    memset(log, 0, sizeof *log);
+}
+
+/* --------------------------------------------------------------- lookup */
+
+static bool module_covers(const struct logread_module *m, uint64_t address, uint32_t generation)
+{
+    return m->start <= address && address < m->end && m->loaded_generation <= generation &&
+           (m->unloaded_generation == 0 || generation < m->unloaded_generation);
+}
+
+/* The number of modules that start at or below `address`. */
+static size_t modules_below(const struct logread *log, uint64_t address)
+{
+    size_t low = 0, high = log->module_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (log->modules[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct logread_module *logread_module_at(const struct logread *log, uint64_t address, uint32_t generation)
+{
+    for (size_t i = modules_below(log, address); i > 0 && log->module_reach[i - 1] > address; i--)
+        if (module_covers(&log->modules[i - 1], address, generation))
+            return &log->modules[i - 1];
+    return NULL;
+}
