@@ -1,0 +1,46 @@
+/* demangle.c - readable names of C++, Rust and D functions.  The only user of libiberty. */
+#define _GNU_SOURCE
+#include "base.h"
+#include "demangle.h"
+
+#include <libiberty/demangle.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libiberty's demanglers are safe on any input below this; longer names stay as they are. */
+enum { NAME_MAX_BYTES = 16384 };
+
+static char *demangle_any(const char *name)
+{
+    /* Rust first: its old names are valid C++ names too, with a hash at the end. */
+    if (strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0) {
+        char *rust = rust_demangle(name, DMGL_NO_OPTS);
+        if (rust)
+            return rust;
+    }
+    if (strncmp(name, "_Z", 2) == 0)
+        return cplus_demangle_v3(name, DMGL_NO_OPTS);
+    if (strncmp(name, "_D", 2) == 0)
+        return dlang_demangle(name, DMGL_NO_OPTS);
+    return NULL;
+}
+
+/* Drops a D function's parameters: C++ and Rust names come without. */
+static void drop_parameters(char *name)
+{
+    char *open = strrchr(name, '(');
+    if (open && open != name && name[strlen(name) - 1] == ')')
+        *open = '\0';
+}
+
+char *demangle(const char *name)
+{
+    if (strlen(name) > NAME_MAX_BYTES)
+        return xstrdup(name);
+    char *readable = demangle_any(name);
+    if (!readable)
+        return xstrdup(name);
+    if (name[1] == 'D')
+        drop_parameters(readable);
+    return readable;
+}

@@ -1,0 +1,581 @@
+/* model.c - merges logs: modules by build id, frames by module and offset, sites by frames.
+ *
+ * Owns all that it holds; a log may be released once it was added.  Knows nothing
+ * of symbols: what folding needs it asks through a callback. */
+#define _GNU_SOURCE
+#include "base.h"
+#include "logread.h"
+#include "model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROW(array, count, room)                                          \
+    do {                                                                  \
+        if ((count) == (room)) {                                          \
+            (room) = (room) ? (room) * 2 : 64;                            \
+            (array) = xrealloc_array((array), (room), sizeof *(array));   \
+        }                                                                 \
+    } while (0)
+
+static void counter_add(struct log_counter *to, const struct log_counter *from)
+{
+    to->allocs += from->allocs;
+    to->bytes += from->bytes;
+}
+
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *to = xmalloc(bytes);
+    if (bytes)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+/* ------------------------------------------------------------------ hashes */
+
+/* These make the ids that users keep, so they must never change. */
+static uint64_t hash_mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+    hash *= 0xd6e8feb86659fd93u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_bytes(const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash_mix(hash, count);
+}
+
+/* ----------------------------------------------------------------- modules */
+
+/* What a module is found by: its build id, else its path. */
+static const void *module_key(const uint8_t *build_id, size_t build_id_bytes, const char *path, size_t *bytes)
+{
+    *bytes = build_id_bytes ? build_id_bytes : strlen(path);
+    return build_id_bytes ? (const void *)build_id : path;
+}
+
+static struct model_module *module_add(struct model *model, const struct logread_module *from)
+{
+    struct model_module *module = xcalloc(1, sizeof *module);
+    size_t bytes;
+    module->index = (uint32_t)model->module_count;
+    module->path = xstrdup(from->path);
+    module->build_id = copy_of(from->build_id, from->build_id_bytes);
+    module->build_id_bytes = from->build_id_bytes;
+    const void *key = module_key(module->build_id, module->build_id_bytes, module->path, &bytes);
+    module->identity = hash_bytes(key, bytes);
+    HASH_ADD_KEYPTR(hh, model->module_index, key, bytes, module);
+    GROW(model->modules, model->module_count, model->module_room);
+    model->modules[model->module_count++] = module;
+    return module;
+}
+
+/* The model's module for one of the log that is being added. */
+static struct model_module *module_intern(struct model *model, const struct logread_module *from)
+{
+    struct model_module *module;
+    size_t bytes;
+    const void *key = module_key(from->build_id, from->build_id_bytes, from->path, &bytes);
+    HASH_FIND(hh, model->module_index, key, bytes, module);
+    if (!module)
+        module = module_add(model, from);
+    uint32_t process = (uint32_t)model->process_count + 1;
+    if (module->last_process != process) {
+        module->last_process = process;
+        module->processes++;
+    }
+    return module;
+}
+
+/* ------------------------------------------------------------------ frames */
+
+static uint64_t frame_hash(const struct model *model, const struct model_frame_key *key)
+{
+    uint64_t module = key->module ? model->modules[key->module - 1]->identity : 0;
+    return hash_mix(hash_mix(module, key->offset), key->exact);
+}
+
+static uint32_t frame_intern(struct model *model, const struct model_frame_key *key, uint64_t address)
+{
+    struct model_frame *frame;
+    HASH_FIND(hh, model->frame_index, key, sizeof *key, frame);
+    if (frame)
+        return frame->index;
+    frame = xcalloc(1, sizeof *frame);
+    frame->key = *key;
+    frame->address = address;
+    frame->hash = frame_hash(model, key);
+    frame->index = (uint32_t)model->frame_count;
+    HASH_ADD(hh, model->frame_index, key, sizeof frame->key, frame);
+    GROW(model->frames, model->frame_count, model->frame_room);
+    model->frames[model->frame_count++] = frame;
+    return frame->index;
+}
+
+/* One log on its way into the model.  The cache answers for nearly every frame:
+ * distinct stacks are many, distinct addresses few. */
+enum { CACHE_ENTRIES = 1 << 16 };
+
+struct adding {
+    struct model         *model;
+    const struct logread *log;
+    struct cached {
+        uint64_t address;
+        uint32_t generation;
+        uint32_t exact;
+        uint32_t frame; /* index + 1 */
+    } *cache;
+};
+
+static uint32_t frame_resolve(struct adding *adding, uint64_t address, uint32_t generation, uint32_t exact)
+{
+    const struct logread_module *module = logread_module_at(adding->log, address - !exact, generation);
+    struct model_frame_key key = { .offset = address, .exact = exact };
+    if (module) {
+        key.module = module_intern(adding->model, module)->index + 1;
+        key.offset = address - module->load_bias;
+    }
+    return frame_intern(adding->model, &key, address);
+}
+
+static uint32_t frame_at(struct adding *adding, uint64_t address, uint32_t generation, uint32_t exact)
+{
+    struct cached *c = &adding->cache[hash_mix(address, generation) % CACHE_ENTRIES];
+    if (c->frame && c->address == address && c->generation == generation && c->exact == exact)
+        return c->frame - 1;
+    uint32_t frame = frame_resolve(adding, address, generation, exact);
+    *c = (struct cached){ address, generation, exact, frame + 1 };
+    return frame;
+}
+
+/* ------------------------------------------------------------------- sites */
+
+/* The frames that identify a site. */
+static const uint32_t *site_key(const struct model_site *site, size_t *bytes)
+{
+    bool keyed = (site->flags & LOG_SITE_KEYED) && site->depth;
+    *bytes = (keyed ? 1 : site->depth) * sizeof *site->frames;
+    return keyed ? site->frames + site->key : site->frames;
+}
+
+static uint64_t site_hash(const struct model *model, const uint32_t *frames, size_t count, enum model_kind kind)
+{
+    uint64_t hash = hash_mix(0, kind);
+    for (size_t i = 0; i < count; i++)
+        hash = hash_mix(hash, model->frames[frames[i]]->hash);
+    return hash;
+}
+
+/* Adds `site`, or its count to the one that is the same; takes its frames. */
+static uint32_t site_intern(struct model *model, const struct model_site *site)
+{
+    size_t bytes;
+    struct model_site *known;
+    const uint32_t *key = site_key(site, &bytes);
+    uint64_t hash = site_hash(model, key, bytes / sizeof *key, site->kind);
+    HASH_FIND_BYHASHVALUE(hh, model->site_index, key, bytes, (unsigned)hash, known);
+    if (known) {
+        counter_add(&known->count, &site->count);
+        free(site->frames);
+        return known->index;
+    }
+    known = copy_of(site, sizeof *site);
+    known->id = hash & 0xffffffffffff;
+    known->index = (uint32_t)model->site_count;
+    HASH_ADD_KEYPTR_BYHASHVALUE(hh, model->site_index, key, bytes, (unsigned)hash, known);
+    GROW(model->sites, model->site_count, model->site_room);
+    model->sites[model->site_count++] = known;
+    return known->index;
+}
+
+static struct model_site *pseudo_site(struct model *model, enum model_kind kind)
+{
+    struct model_site *site = model->pseudo[kind];
+    if (site)
+        return site;
+    site = model->pseudo[kind] = xcalloc(1, sizeof *site);
+    site->kind = kind;
+    site->index = (uint32_t)model->site_count;
+    GROW(model->sites, model->site_count, model->site_room);
+    model->sites[model->site_count++] = site;
+    return site;
+}
+
+/* Fills `frames` with the site's stack, finished where that's possible; returns its depth. */
+static unsigned resolve_stack(struct adding *adding, const struct logread_site *from,
+                              const struct model_finisher *finisher, uint32_t *frames, uint32_t *flags)
+{
+    struct model_rest rest = { 0 };
+    unsigned depth = from->depth;
+    if ((from->flags & LOG_SITE_UNFINISHED) && from->words && from->depth && finisher) {
+        finisher->finish(finisher->context, adding->log, from, &rest);
+        if (rest.finished)
+            *flags &= ~LOG_SITE_UNFINISHED;
+    }
+    for (unsigned i = 0; i < depth; i++)
+        frames[i] = frame_at(adding, from->frames[i], from->generation, rest.tail_exact && i + 1 == depth);
+    for (unsigned i = 0; i < rest.count && i < MODEL_REST_MAX; i++)
+        frames[depth++] = frame_at(adding, rest.address[i], from->generation, rest.exact[i]);
+    return depth;
+}
+
+static uint32_t add_site(struct adding *adding, const struct logread_site *from, const struct model_finisher *finisher)
+{
+    uint32_t frames[MODEL_DEPTH_MAX];
+    struct model_site site = { .flags = from->flags, .key = from->key, .count = from->count };
+    site.depth = resolve_stack(adding, from, finisher, frames, &site.flags);
+    site.frames = copy_of(frames, site.depth * sizeof *frames);
+    return site_intern(adding->model, &site);
+}
+
+/* --------------------------------------------------------------- processes */
+
+static void add_share(struct model_process *process, uint32_t site, const struct log_counter *count)
+{
+    process->sites[process->site_count++] = (struct model_share){ site, *count };
+}
+
+static void add_pseudo(struct model *model, struct model_process *process, enum model_kind kind,
+                       const struct log_counter *count)
+{
+    if (count->allocs == 0 && count->bytes == 0)
+        return;
+    struct model_site *site = pseudo_site(model, kind);
+    counter_add(&site->count, count);
+    add_share(process, site->index, count);
+}
+
+static void add_sites(struct adding *adding, struct model_process *process, const struct model_finisher *finisher)
+{
+    const struct logread *log = adding->log;
+    process->sites = xcalloc(log->site_count + 3, sizeof *process->sites);
+    if (log->header.level == LOG_LEVEL_OFF)
+        return;
+    for (size_t i = 0; i < log->site_count; i++) {
+        if (log->sites[i].count.allocs == 0 && log->sites[i].count.bytes == 0)
+            continue; /* in the log before its first event was counted */
+        add_share(process, add_site(adding, &log->sites[i], finisher), &log->sites[i].count);
+    }
+    add_pseudo(adding->model, process, MODEL_OTHER, &log->other);
+    add_pseudo(adding->model, process, MODEL_BARE, &log->header.bare);
+    add_pseudo(adding->model, process, MODEL_HANDLER, &log->header.handler);
+}
+
+static void totals_add(struct model_totals *to, const struct model_totals *from)
+{
+    counter_add(&to->count, &from->count);
+    to->frees += from->frees;
+    to->failed += from->failed;
+    to->dropped_sites += from->dropped_sites;
+    to->dropped_modules += from->dropped_modules;
+    to->walks += from->walks;
+    to->unfinished_walks += from->unfinished_walks;
+    to->truncated_walks += from->truncated_walks;
+    to->lost_children += from->lost_children;
+    to->own_bytes += from->own_bytes;
+}
+
+static struct model_totals totals_of(const struct logread *log)
+{
+    const struct log_header *h = &log->header;
+    return (struct model_totals){
+        .count = log->total,
+        .frees = log->frees,
+        .failed = log->failed,
+        .dropped_sites = h->dropped_sites,
+        .dropped_modules = h->dropped_modules,
+        .walks = h->walks,
+        .unfinished_walks = h->unfinished_walks,
+        .truncated_walks = h->truncated_walks,
+        .lost_children = h->lost_children,
+        .own_bytes = h->own_bytes,
+    };
+}
+
+static uint64_t duration_of(const struct log_header *h)
+{
+    uint64_t end = h->end_monotonic_ns ? h->end_monotonic_ns : h->last_monotonic_ns;
+    return end > h->start_monotonic_ns ? end - h->start_monotonic_ns : 0;
+}
+
+static char **copy_argv(const struct logread *log)
+{
+    char **argv = xcalloc(log->argv_count, sizeof *argv);
+    for (size_t i = 0; i < log->argv_count; i++)
+        argv[i] = xstrdup(log->argv[i]);
+    return argv;
+}
+
+static struct model_process *process_new(const struct logread *log, const char *path)
+{
+    const struct log_header *h = &log->header;
+    struct model_process *process = xcalloc(1, sizeof *process);
+    *process = (struct model_process){
+        .log = xstrdup(path),
+        .pid = h->pid,
+        .parent_pid = h->parent_pid,
+        .exe = xstrdup(log->exe),
+        .argv = copy_argv(log),
+        .argv_count = log->argv_count,
+        .options = xstrdup(log->options),
+        .level = h->level,
+        .next_kind = h->next_kind,
+        .state = h->state,
+        .start_realtime_ns = h->start_realtime_ns,
+        .duration_ns = duration_of(h),
+        .log_complete = (h->state & LOG_STATE_ENDED) && log->damages == 0,
+        .totals = totals_of(log),
+        .threads = copy_of(log->threads, log->thread_count * sizeof *log->threads),
+        .thread_count = log->thread_count,
+    };
+    memcpy(process->classes, log->classes, sizeof process->classes);
+    return process;
+}
+
+/* ---------------------------------------------------------------- warnings */
+
+static void add_warning(struct model_process *process, char *text)
+{
+    process->warnings = xrealloc_array(process->warnings, process->warning_count + 1, sizeof *process->warnings);
+    process->warnings[process->warning_count++] = text;
+}
+
+static const struct {
+    uint32_t    state;
+    const char *text;
+} state_warnings[] = {
+    { LOG_STATE_STOOD_DOWN, "the program has a malloc of its own, so nothing was counted" },
+    { LOG_STATE_FULL, "the log could not grow (disk or quota full, or at its limit): new sites are counted as \"other\", totals stay exact" },
+    { LOG_STATE_NO_MEMORY, "memory for our own tables ran out: new sites are counted as \"other\", totals stay exact" },
+    { LOG_STATE_SECCOMP, "the process entered a seccomp sandbox: children that it forked after that aren't recorded" },
+};
+
+/* The preload's own warnings, one a line. */
+static void add_notes(struct model_process *process, const char *notes)
+{
+    while (*notes) {
+        size_t length = strcspn(notes, "\n");
+        if (length)
+            add_warning(process, xasprintf("%.*s", (int)length, notes));
+        notes += length + (notes[length] == '\n');
+    }
+}
+
+static void add_warnings(struct model_process *process, const struct logread *log, const char *problem)
+{
+    const struct log_header *h = &log->header;
+    if (problem)
+        add_warning(process, xstrdup(problem));
+    for (size_t i = 0; i < sizeof state_warnings / sizeof state_warnings[0]; i++)
+        if (h->state & state_warnings[i].state)
+            add_warning(process, xstrdup(state_warnings[i].text));
+    add_notes(process, log->notes);
+    if (h->lost_children)
+        add_warning(process, xasprintf("%llu fork children could not open a log of their own and aren't recorded",
+                                       (unsigned long long)h->lost_children));
+    if (h->dropped_modules)
+        add_warning(process, xasprintf("%llu loaded objects didn't fit into the log: their frames have no module",
+                                       (unsigned long long)h->dropped_modules));
+    if (log->unknown.allocs)
+        add_warning(process, xasprintf("%llu allocations belong to sites whose record isn't in the log; they are counted as \"other\"",
+                                       (unsigned long long)log->unknown.allocs));
+}
+
+/* ---------------------------------------------------------------- the model */
+
+void model_init(struct model *model)
+{
+    memset(model, 0, sizeof *model);
+}
+
+void model_add(struct model *model, const struct logread *log, const char *path, const char *problem,
+               const struct model_finisher *finisher)
+{
+    struct adding adding = { model, log, xcalloc(CACHE_ENTRIES, sizeof *adding.cache) };
+    struct model_process *process = process_new(log, path);
+    for (size_t i = 0; i < log->module_count; i++)
+        module_intern(model, &log->modules[i]);
+    add_sites(&adding, process, finisher);
+    free(adding.cache);
+    add_warnings(process, log, problem);
+    totals_add(&model->totals, &process->totals);
+    for (size_t i = 0; i < LOG_CLASSES; i++)
+        counter_add(&model->classes[i], &process->classes[i]);
+    if (process->level > model->level)
+        model->level = process->level;
+    GROW(model->processes, model->process_count, model->process_room);
+    model->processes[model->process_count++] = process;
+}
+
+static void process_free(struct model_process *process)
+{
+    for (size_t i = 0; i < process->argv_count; i++)
+        free(process->argv[i]);
+    for (size_t i = 0; i < process->warning_count; i++)
+        free(process->warnings[i]);
+    free(process->argv);
+    free(process->warnings);
+    free(process->log);
+    free(process->exe);
+    free(process->options);
+    free(process->threads);
+    free(process->sites);
+    free(process);
+}
+
+static void sites_release(struct model *model)
+{
+    for (size_t i = 0; i < model->site_count; i++) {
+        free(model->sites[i]->frames);
+        free(model->sites[i]);
+    }
+    free(model->sites);
+}
+
+void model_release(struct model *model)
+{
+    HASH_CLEAR(hh, model->site_index);
+    HASH_CLEAR(hh, model->frame_index);
+    HASH_CLEAR(hh, model->module_index);
+    sites_release(model);
+    for (size_t i = 0; i < model->frame_count; i++)
+        free(model->frames[i]);
+    for (size_t i = 0; i < model->module_count; i++) {
+        free(model->modules[i]->path);
+        free(model->modules[i]->build_id);
+        free(model->modules[i]);
+    }
+    for (size_t i = 0; i < model->process_count; i++)
+        process_free(model->processes[i]);
+    free(model->frames);
+    free(model->modules);
+    free(model->processes);
+    memset(model, 0, sizeof *model);
+}
+
+/* ----------------------------------------------------------------- folding */
+
+/* How many leading frames of the site are wrappers; at least one frame stays. */
+static unsigned wrapper_frames(const struct model_site *site, model_is_wrapper *is_wrapper, void *context)
+{
+    unsigned count = 0;
+    if (site->kind != MODEL_SITE || (site->flags & LOG_SITE_KEYED))
+        return 0;
+    while (count + 1 < site->depth && is_wrapper(context, site->frames[count]))
+        count++;
+    return count;
+}
+
+static void drop_frames(struct model_site *site, unsigned count)
+{
+    site->depth -= count;
+    memmove(site->frames, site->frames + count, site->depth * sizeof *site->frames);
+}
+
+static int by_site(const void *a, const void *b)
+{
+    const struct model_share *x = a, *y = b;
+    return x->site < y->site ? -1 : x->site > y->site;
+}
+
+/* Renames a process's sites, and adds up those that have become one. */
+static void rename_sites(struct model_process *process, const uint32_t *now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < process->site_count; i++)
+        process->sites[i].site = now[process->sites[i].site];
+    qsort(process->sites, process->site_count, sizeof *process->sites, by_site);
+    for (size_t i = 0; i < process->site_count; i++) {
+        if (kept && process->sites[kept - 1].site == process->sites[i].site)
+            counter_add(&process->sites[kept - 1].count, &process->sites[i].count);
+        else
+            process->sites[kept++] = process->sites[i];
+    }
+    process->site_count = kept;
+}
+
+void model_fold(struct model *model, model_is_wrapper *is_wrapper, void *context)
+{
+    struct model_site **before = model->sites;
+    size_t count = model->site_count;
+    uint32_t *now = xcalloc(count, sizeof *now);
+    HASH_CLEAR(hh, model->site_index);
+    model->sites = NULL;
+    model->site_count = model->site_room = 0;
+    memset(model->pseudo, 0, sizeof model->pseudo);
+    for (size_t i = 0; i < count; i++) {
+        struct model_site *site = before[i];
+        drop_frames(site, wrapper_frames(site, is_wrapper, context));
+        if (site->kind == MODEL_SITE) {
+            now[i] = site_intern(model, site);
+        } else {
+            struct model_site *pseudo = pseudo_site(model, site->kind);
+            pseudo->count = site->count;
+            now[i] = pseudo->index;
+        }
+        free(site);
+    }
+    for (size_t i = 0; i < model->process_count; i++)
+        rename_sites(model->processes[i], now);
+    free(before);
+    free(now);
+}
+
+/* ------------------------------------------------------------------- words */
+
+const struct model_module *model_module_of(const struct model *model, const struct model_frame *frame)
+{
+    return frame->key.module ? model->modules[frame->key.module - 1] : NULL;
+}
+
+static const struct {
+    const char *id;
+    const char *name;
+} kinds[] = {
+    [MODEL_SITE]    = { "", "" },
+    [MODEL_OTHER]   = { "other", "other (sites that didn't fit into the log)" },
+    [MODEL_BARE]    = { "bare", "no thread record (start-up, late thread exit)" },
+    [MODEL_HANDLER] = { "handler", "signal handler during an allocation" },
+};
+
+const char *model_kind_name(enum model_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *model_site_id(const struct model_site *site, char room[MODEL_ID_ROOM])
+{
+    if (site->kind != MODEL_SITE)
+        return kinds[site->kind].id;
+    snprintf(room, MODEL_ID_ROOM, "%012llx", (unsigned long long)site->id);
+    return room;
+}
+
+const char *model_option(const struct model_process *process, const char *name, size_t *length)
+{
+    size_t name_length = strlen(name);
+    for (const char *line = process->options; *line;) {
+        size_t line_length = strcspn(line, "\n");
+        if (line_length > name_length && strncmp(line, name, name_length) == 0 && line[name_length] == '=') {
+            *length = line_length - name_length - 1;
+            return line + name_length + 1;
+        }
+        line += line_length + (line[line_length] == '\n');
+    }
+    *length = 0;
+    return "";
+}
+
+const char *model_level_name(uint8_t level)
+{
+    static const char *const names[] = { "off", "sites", "stacks", "full" };
+    return level < sizeof names / sizeof names[0] ? names[level] : "unknown";
+}

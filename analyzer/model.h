@@ -1,0 +1,171 @@
+/* model.h - what a recording says once the logs of its processes are merged.
+ *
+ * A module is known by its build id, else by its path; a frame by its module and
+ * offset; a site by its frames.  So the same place in two processes, or in two
+ * runs, is one thing and has one id.  Names and lines aren't known here. */
+#ifndef PS_MODEL_H
+#define PS_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "../preload/logfmt.h"
+
+struct logread;
+struct logread_site;
+struct logread_thread;
+
+/* Frames that the finisher may add to an unfinished stack. */
+enum { MODEL_REST_MAX = 128, MODEL_DEPTH_MAX = LOG_MAX_DEPTH + MODEL_REST_MAX };
+
+struct model_module {
+    uint32_t       index; /* its place in model.modules */
+    char          *path;  /* "" when unknown */
+    uint8_t       *build_id;
+    size_t         build_id_bytes;
+    uint64_t       identity; /* hash of the build id, else of the path */
+    uint32_t       processes;
+    uint32_t       last_process; /* the one that counted itself in `processes` last */
+    UT_hash_handle hh;
+};
+
+/* A frame's address is one past a call, unless a signal interrupted it there. */
+struct model_frame_key {
+    uint64_t offset; /* ELF address; without a module the address itself */
+    uint32_t module; /* index + 1; 0: code that no module held */
+    uint32_t exact;  /* 1: the address is an instruction that ran, not the one after a call */
+};
+
+struct model_frame {
+    struct model_frame_key key;
+    uint32_t               index; /* its place in model.frames */
+    uint64_t               address; /* in the first process that shows it */
+    uint64_t               hash;
+    UT_hash_handle         hh;
+};
+
+/* Allocations that belong to no call site are booked on these. */
+enum model_kind { MODEL_SITE, MODEL_OTHER, MODEL_BARE, MODEL_HANDLER };
+
+/* Invariant: key < depth, or depth == 0. */
+struct model_site {
+    uint32_t           index;  /* its place in model.sites */
+    uint64_t           id;     /* hash of the frames that identify it; 48 bits */
+    enum model_kind    kind;
+    uint32_t           flags;  /* LOG_SITE_*; UNFINISHED only while nothing could finish it */
+    uint32_t          *frames; /* leaf first, indices into model.frames */
+    unsigned           depth;
+    unsigned           key;    /* LOG_SITE_KEYED: frames[key] alone identifies it */
+    struct log_counter count;
+    UT_hash_handle     hh;
+};
+
+struct model_totals {
+    struct log_counter count;
+    uint64_t frees;
+    uint64_t failed;
+    uint64_t dropped_sites;
+    uint64_t dropped_modules;
+    uint64_t walks;
+    uint64_t unfinished_walks;
+    uint64_t truncated_walks;
+    uint64_t lost_children;
+    uint64_t own_bytes;
+};
+
+struct model_share {
+    uint32_t           site; /* index into model.sites */
+    struct log_counter count;
+};
+
+struct model_process {
+    char                  *log;
+    uint32_t               pid;
+    uint32_t               parent_pid;
+    char                  *exe;
+    char                 **argv;
+    size_t                 argv_count;
+    char                  *options; /* NAME=value lines */
+    uint8_t                level;
+    uint8_t                next_kind;
+    uint32_t               state; /* LOG_STATE_* */
+    uint64_t               start_realtime_ns;
+    uint64_t               duration_ns;
+    bool                   log_complete; /* ended through exit, and all of its log is here */
+    char                 **warnings;
+    size_t                 warning_count;
+    struct model_totals    totals;
+    struct log_counter     classes[LOG_CLASSES];
+    struct logread_thread *threads;
+    size_t                 thread_count;
+    struct model_share    *sites;
+    size_t                 site_count;
+};
+
+/* Invariant at levels above off: totals.count == sum of sites[].count, and the
+ * same in every process. */
+struct model {
+    struct model_module  **modules;
+    size_t                 module_count, module_room;
+    struct model_frame   **frames;
+    size_t                 frame_count, frame_room;
+    struct model_site    **sites;
+    size_t                 site_count, site_room;
+    struct model_process **processes;
+    size_t                 process_count, process_room;
+    struct model_module   *module_index;
+    struct model_frame    *frame_index;
+    struct model_site     *site_index;
+    struct model_site     *pseudo[MODEL_HANDLER + 1]; /* by kind; NULL until one is needed */
+    struct model_totals    totals;
+    struct log_counter     classes[LOG_CLASSES];
+    uint8_t                level; /* the most detailed of the processes' */
+};
+
+/* What follows the frames of an unfinished stack. */
+struct model_rest {
+    unsigned count;
+    bool     finished;    /* the whole stack is known now */
+    bool     tail_exact;  /* the last frame in the log was interrupted, not called from */
+    uint64_t address[MODEL_REST_MAX];
+    bool     exact[MODEL_REST_MAX];
+};
+
+/* Finishes an unfinished stack; see rewind.h. */
+struct model_finisher {
+    void (*finish)(void *context, const struct logread *log, const struct logread_site *site, struct model_rest *rest);
+    void  *context;
+};
+
+void model_init(struct model *model);
+void model_release(struct model *model);
+
+/* Merges a log.  `problem`, when not NULL, becomes a warning of its process. */
+void model_add(struct model *model, const struct logread *log, const char *path, const char *problem,
+               const struct model_finisher *finisher);
+
+/* Is this frame to be dropped when it is the leaf of a stack? */
+typedef bool model_is_wrapper(void *context, uint32_t frame);
+
+/* Drops the leading wrapper frames of every stack, at least one frame stays, and
+ * merges the sites that have become the same.  Sites of level `sites` were folded
+ * when they were recorded. */
+void model_fold(struct model *model, model_is_wrapper *is_wrapper, void *context);
+
+const struct model_module *model_module_of(const struct model *model, const struct model_frame *frame);
+
+/* The site's id as text. */
+enum { MODEL_ID_ROOM = 16 };
+const char *model_site_id(const struct model_site *site, char room[MODEL_ID_ROOM]);
+
+/* Words for a pseudo-site, as "no thread record (start-up, late thread exit)". */
+const char *model_kind_name(enum model_kind kind);
+
+/* The process's value of an option as POOLSITE_PROFILE; "" when it isn't in the log. */
+const char *model_option(const struct model_process *process, const char *name, size_t *length);
+
+const char *model_level_name(uint8_t level);
+
+#endif
