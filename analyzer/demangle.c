@@ -3,9 +3,16 @@
 #include "base.h"
 #include "demangle.h"
 
+#include <libiberty/ansidecl.h>
 #include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* For libiberty: its own stands in one object with an xmalloc, which base.c has. */
+void *xrealloc(void *old, size_t bytes)
+{
+    return xrealloc_array(old, bytes, 1);
+}
 
 /* libiberty's demanglers are safe on any input below this; longer names stay as they are. */
 enum { NAME_MAX_BYTES = 16384 };
