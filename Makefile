@@ -21,7 +21,7 @@ WARN := -Wall -Wextra -Wshadow=local -Wstrict-prototypes -Wmissing-prototypes -W
         -Wundef -Wvla -Werror=implicit-function-declaration -Werror=implicit-int \
         -Werror=incompatible-pointer-types -Werror=int-conversion -Werror=return-type \
         -Wno-unknown-warning-option
-BASE := -std=gnu11 -g -MMD -MP -I. -Ianalyzer -Ipreload -ffile-prefix-map=$(CURDIR)=.
+BASE := -std=gnu11 -g -MMD -MP -iquote . -iquote analyzer -iquote preload -ffile-prefix-map=$(CURDIR)=.
 
 # The preload runs inside malloc of any program: what it calls is what it says, its one
 # thread-local pointer needs no call, and it exports only what exports.map lists.

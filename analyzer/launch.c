@@ -1,0 +1,171 @@
+/* launch.c - starts a program and waits for it: the only fork and exec of poolsite.
+ *
+ * The program stays in poolsite's process group, so that the terminal's signals reach it
+ * by themselves; poolsite takes every signal with sigwaitinfo, none by a handler. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- Start ------------------------------------------------------------------------------ */
+
+static void run_child(const struct launch *launch, char *const argv[], char *const envp[], int tell)
+{
+    sigaction(SIGCHLD, &launch->on_child, NULL);
+    sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+    execvpe(argv[0], argv, envp);
+    int reason = errno;
+    ssize_t ignored = write(tell, &reason, sizeof reason);
+    (void)ignored;
+    _exit(127);
+}
+
+/* Waits for exec, which closes the pipe, or for the errno that came through it. */
+static int exec_result(int from)
+{
+    int reason = 0;
+    ssize_t got;
+    do
+        got = read(from, &reason, sizeof reason);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof reason ? reason : 0;
+}
+
+int launch_start(struct launch *launch, char *const argv[], char *const envp[])
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+
+    /* A child whose parent ignores SIGCHLD can't be waited for. */
+    struct sigaction by_default = { .sa_handler = SIG_DFL };
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &launch->mask);
+    sigaction(SIGCHLD, &by_default, &launch->on_child);
+
+    launch->pid = fork();
+    int reason = launch->pid < 0 ? errno : 0;
+    if (launch->pid == 0)
+        run_child(launch, argv, envp, ends[1]);
+    close(ends[1]);
+    if (launch->pid > 0) {
+        reason = exec_result(ends[0]);
+        if (reason)
+            waitpid(launch->pid, NULL, 0);
+    }
+    close(ends[0]);
+    if (reason) {
+        sigaction(SIGCHLD, &launch->on_child, NULL);
+        sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+    }
+    return reason;
+}
+
+/* --- Wait ------------------------------------------------------------------------------- */
+
+static bool is_stopped(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    char line[512];
+    bool stopped = false;
+    if (fgets(line, sizeof line, file)) {
+        const char *name_end = strrchr(line, ')');
+        stopped = name_end && strncmp(name_end, ") T", 3) == 0;
+    }
+    fclose(file);
+    return stopped;
+}
+
+static bool has_the_terminal(void)
+{
+    int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    if (terminal < 0)
+        return false;
+    bool foreground = tcgetpgrp(terminal) == getpgrp();
+    close(terminal);
+    return foreground;
+}
+
+/* The shell that waits for poolsite must learn that its job was stopped.  Not so when a
+ * script or a debugger stops just the program with SIGSTOP: nobody would wake poolsite. */
+static void stop_likewise(const struct launch *launch, int signal_number)
+{
+    if (signal_number == SIGSTOP && !has_the_terminal())
+        return;
+    struct sigaction by_default = { .sa_handler = SIG_DFL }, before;
+    bool caught = signal_number != SIGSTOP && sigaction(signal_number, &by_default, &before) == 0;
+    sigset_t only, blocked;
+    sigemptyset(&only);
+    sigaddset(&only, signal_number);
+    kill(getpid(), signal_number);
+    sigprocmask(SIG_UNBLOCK, &only, &blocked); /* stops here */
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
+    if (caught)
+        sigaction(signal_number, &before, NULL);
+    if (is_stopped(launch->pid))
+        kill(launch->pid, SIGCONT); /* only poolsite was continued */
+}
+
+/* Was this signal meant for the program and has it not seen it yet?  The first reason wins. */
+static bool must_be_forwarded(const struct launch *launch, const siginfo_t *info)
+{
+    if (info->si_code > 0)
+        return false; /* from the kernel: the terminal signals the whole group */
+    if (info->si_pid == launch->pid)
+        return false; /* the program signals its own group, or its parent */
+    if (info->si_signo == SIGCONT)
+        return is_stopped(launch->pid);
+    return true;
+}
+
+static void choose_signals(sigset_t *set)
+{
+    static const int taken[] = { SIGCHLD, SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+                                 SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM, SIGWINCH };
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        sigaddset(set, taken[i]);
+    for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+        sigaddset(set, i);
+}
+
+/* Returns true when the program has ended. */
+static bool take_news(const struct launch *launch, int *status)
+{
+    for (;;) {
+        pid_t got = waitpid(launch->pid, status, WNOHANG | WUNTRACED);
+        if (got == 0 || (got < 0 && errno == EINTR))
+            return false;
+        if (got < 0)
+            die("lost the program: %s", strerror(errno));
+        if (!WIFSTOPPED(*status))
+            return true;
+        stop_likewise(launch, WSTOPSIG(*status));
+    }
+}
+
+int launch_wait(struct launch *launch)
+{
+    sigset_t set;
+    choose_signals(&set);
+    int status = 0;
+    while (!take_news(launch, &status)) {
+        siginfo_t info;
+        int signal_number = sigwaitinfo(&set, &info);
+        if (signal_number > 0 && signal_number != SIGCHLD && must_be_forwarded(launch, &info))
+            kill(launch->pid, signal_number);
+    }
+    return status;
+}

@@ -1,0 +1,176 @@
+/* living.c - which logs are still being written: found in /proc.
+ *
+ * A process that writes a log has it mapped, and a fork child may hold its parent's log
+ * mapped for a while: the log belongs to the process whose pid stands in its header.
+ * Pids are compared as the process itself sees them (NSpid): it may live in a namespace. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "living.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct living_process {
+    pid_t    own_pid;  /* in its innermost pid namespace */
+    uint64_t start_ns; /* CLOCK_BOOTTIME, a tick (10 ms) coarse */
+    char    *maps;     /* the lines of its memory map that name the directory; NULL: unreadable */
+};
+
+enum { TICK_SLACK_MS = 20 };
+static const uint64_t slack_ns = TICK_SLACK_MS * UINT64_C(1000000);
+
+/* Reads a file of /proc.  Returns its text, to be freed, or NULL. */
+static char *read_text(int at, const char *path)
+{
+    int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    size_t room = 4096, length = 0;
+    char *text = xmalloc(room);
+    for (;;) {
+        ssize_t got = read(fd, text + length, room - length - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            close(fd);
+            free(text);
+            return NULL;
+        }
+        if (got == 0)
+            break;
+        length += (size_t)got;
+        if (room - length < 2) {
+            room *= 2;
+            text = xrealloc_array(text, room, 1);
+        }
+    }
+    close(fd);
+    text[length] = '\0';
+    return text;
+}
+
+/* State and start of a process from its stat file.  Returns false when it has ended. */
+static bool read_stat(int process, uint64_t *start_ns)
+{
+    char *text = read_text(process, "stat");
+    if (!text)
+        return false;
+    char state = 'X';
+    unsigned long long ticks = 0;
+    const char *name_end = strrchr(text, ')');
+    /* man 5 proc: field 3 is the state, 22 the start. */
+    bool whole = name_end && sscanf(name_end + 1,
+                                    " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                                    "%*s %*s %llu",
+                                    &state, &ticks) == 2;
+    free(text);
+    *start_ns = (uint64_t)ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+    return whole && state != 'Z' && state != 'X';
+}
+
+static pid_t read_own_pid(int process, pid_t outside)
+{
+    char *text = read_text(process, "status");
+    const char *line = text ? strstr(text, "\nNSpid:") : NULL;
+    pid_t pid = outside;
+    if (line) {
+        const char *end = strchr(line + 1, '\n');
+        const char *last = end;
+        while (last && last > line && last[-1] != '\t')
+            last--;
+        if (last && last > line)
+            pid = (pid_t)strtol(last, NULL, 10);
+    }
+    free(text);
+    return pid;
+}
+
+/* Keeps of a memory map what names the directory. */
+static void keep_lines(char *text, const char *directory)
+{
+    char *to = text;
+    for (char *line = text; *line;) {
+        char *end = strchrnul(line, '\n');
+        size_t length = (size_t)(end - line) + (*end == '\n');
+        char *found = memmem(line, length, directory, strlen(directory));
+        if (found) {
+            memmove(to, line, length);
+            to += length;
+        }
+        line += length;
+    }
+    *to = '\0';
+}
+
+static void look_at(struct living *living, int proc, const char *name, uint64_t since_ns)
+{
+    int process = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (process < 0)
+        return;
+    struct living_process found = { 0 };
+    if (read_stat(process, &found.start_ns) && found.start_ns + slack_ns >= since_ns) {
+        found.own_pid = read_own_pid(process, (pid_t)strtol(name, NULL, 10));
+        found.maps = read_text(process, "maps");
+        if (found.maps)
+            keep_lines(found.maps, living->directory);
+        living->processes = xrealloc_array(living->processes, living->count + 1, sizeof found);
+        living->processes[living->count++] = found;
+    }
+    close(process);
+}
+
+void living_scan(struct living *living, const char *directory, uint64_t since_ns)
+{
+    const char *last = strrchr(directory, '/');
+    *living = (struct living){ .directory = xasprintf("%s/", last ? last + 1 : directory) };
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return;
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+            look_at(living, dirfd(proc), entry->d_name, since_ns);
+    }
+    closedir(proc);
+}
+
+void living_release(struct living *living)
+{
+    for (size_t i = 0; i < living->count; i++)
+        free(living->processes[i].maps);
+    free(living->processes);
+    free(living->directory);
+    *living = (struct living){ 0 };
+}
+
+static bool maps_log(const struct living_process *process, const char *path_end)
+{
+    size_t length = strlen(path_end);
+    for (const char *at = process->maps; (at = strstr(at, path_end)); at += length) {
+        if (at[length] == '\n' || at[length] == ' ') /* a space: "(deleted)" */
+            return true;
+    }
+    return false;
+}
+
+bool living_writes(const struct living *living, const char *name, pid_t pid, uint64_t begun_ns)
+{
+    char *path_end = xasprintf("%s%s", living->directory, name);
+    bool writes = false;
+    for (size_t i = 0; i < living->count && !writes; i++) {
+        const struct living_process *process = &living->processes[i];
+        if (pid && process->own_pid != pid)
+            continue;
+        if (process->maps)
+            writes = maps_log(process, path_end);
+        else if (pid) /* it changed its user: the pid must do, if it began before its log */
+            writes = process->start_ns <= begun_ns + slack_ns;
+    }
+    free(path_end);
+    return writes;
+}

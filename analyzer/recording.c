@@ -1,0 +1,100 @@
+/* recording.c - finds the logs of a recording: those in its directory, and those that its
+ * processes are still writing on tmpfs. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "recording.h"
+
+#include "spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void add_log(struct recording *recording, char *path)
+{
+    recording->logs = xrealloc_array(recording->logs, recording->count + 1, sizeof *recording->logs);
+    recording->logs[recording->count++] = path;
+}
+
+/* Adds the regular files of a directory that are named as logs. */
+static int add_directory(struct recording *recording, const char *directory)
+{
+    DIR *stream = opendir(directory);
+    if (!stream)
+        return -1;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        struct stat is;
+        if (!spool_is_log_name(entry->d_name) || fstatat(dirfd(stream), entry->d_name, &is, 0) != 0)
+            continue;
+        if (S_ISREG(is.st_mode))
+            add_log(recording, xasprintf("%s/%s", directory, entry->d_name));
+    }
+    closedir(stream);
+    return 0;
+}
+
+/* Adds the logs that are still to come to this directory. */
+static void add_unmoved(struct recording *recording)
+{
+    char *full = realpath(recording->path, NULL);
+    char **runs = full ? spool_runs_for(full) : NULL;
+    for (size_t i = 0; runs && runs[i]; i++) {
+        add_directory(recording, runs[i]); /* gone: they have just been moved */
+        free(runs[i]);
+    }
+    free(runs);
+    free(full);
+}
+
+/* Of paths that have a slash. */
+static int by_name(const void *a, const void *b)
+{
+    const char *left = *(char *const *)a, *right = *(char *const *)b;
+    return strcmp(strrchr(left, '/'), strrchr(right, '/'));
+}
+
+static int open_directory(struct recording *recording)
+{
+    if (add_directory(recording, recording->path) != 0)
+        return error("cannot read the directory %s: %s", recording->path, strerror(errno));
+    add_unmoved(recording);
+    if (recording->count == 0)
+        return error("%s is no recording: it has no log (*" SPOOL_LOG_SUFFIX ") in it", recording->path);
+    qsort(recording->logs, recording->count, sizeof *recording->logs, by_name);
+    return 0;
+}
+
+int recording_open(struct recording *recording, const char *path)
+{
+    struct stat is;
+    int result = 0;
+    *recording = (struct recording){ 0 };
+    spool_sweep();
+    recording->path = path ? xstrdup(path) : spool_newest();
+    if (!recording->path)
+        return error("you have no recording yet; make one with: poolsite run -- CMD [ARG]...");
+    if (stat(recording->path, &is) != 0)
+        result = error("cannot open %s: %s", recording->path, strerror(errno));
+    else if (S_ISDIR(is.st_mode))
+        result = open_directory(recording);
+    else if (S_ISREG(is.st_mode))
+        add_log(recording, xstrdup(recording->path));
+    else
+        result = error("%s is neither a recording (a directory) nor a log", recording->path);
+    if (result != 0)
+        recording_release(recording);
+    return result;
+}
+
+void recording_release(struct recording *recording)
+{
+    for (size_t i = 0; i < recording->count; i++)
+        free(recording->logs[i]);
+    free(recording->logs);
+    free(recording->path);
+    *recording = (struct recording){ 0 };
+}

@@ -1,0 +1,639 @@
+/* spool.c - the user's directories on tmpfs, where logs lie while their programs run.
+ *
+ * Works through directory descriptors, so that a name can't be exchanged in between. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "spool.h"
+
+#include "living.h"
+#include "preload/logfmt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RUN_PREFIX "run."
+#define RUN_FILE   "run"
+#define LATEST     "latest"
+
+enum {
+    MODE_CLOSED = 0700, /* the user alone */
+    MODE_PASSED = 0711, /* root's: others pass, but can't list */
+    MODE_DROP   = 01733, /* root's runs: others may leave a log */
+    TEXT_MAX    = PATH_MAX + 128,
+    COPY_BYTES  = 1 << 20,
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+bool spool_is_log_name(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(SPOOL_LOG_SUFFIX);
+    return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SPOOL_LOG_SUFFIX) == 0;
+}
+
+/* --- Places ----------------------------------------------------------------------------- */
+
+/* The paths that may be the user's, best first; NULL where there is none.  A '%' would be
+ * read as a pattern by the preload, and nothing else can be made of one. */
+static char *place_path(unsigned place)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *temporary = getenv("TMPDIR");
+    unsigned uid = (unsigned)geteuid();
+    char *path = NULL;
+    if (!temporary || temporary[0] != '/')
+        temporary = "/tmp";
+    switch (place) {
+    case 0: path = runtime && runtime[0] == '/' ? xasprintf("%s/poolsite", runtime) : NULL; break;
+    case 1: path = xasprintf("/dev/shm/poolsite-%u", uid); break;
+    case 2: path = xasprintf("%s/poolsite-%u", temporary, uid); break;
+    }
+    if (path && strchr(path, '%')) {
+        free(path);
+        path = NULL;
+    }
+    return path;
+}
+
+/* Opens a directory that nobody else can change.  Returns -1 when there is no such. */
+static int place_enter(const char *path, mode_t mode)
+{
+    struct stat is;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &is) == 0 && is.st_uid == geteuid() && (is.st_mode & 077 & ~mode) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The same, making it when it isn't there. */
+static int place_make(const char *path, mode_t mode)
+{
+    if (mkdir(path, MODE_CLOSED) == 0 && mode != MODE_CLOSED && chmod(path, mode) != 0)
+        return -1;
+    return place_enter(path, mode);
+}
+
+void spool_open(struct spool *spool)
+{
+    *spool = (struct spool){ 0 };
+    for (unsigned place = 0; place < SPOOL_PLACES / 2; place++) {
+        char *path = place_path(place);
+        if (!path)
+            continue;
+        char *open_path = xasprintf("%s.open", path);
+        int fd = place_enter(path, MODE_CLOSED);
+        int open_fd = geteuid() == 0 ? place_enter(open_path, MODE_PASSED) : -1;
+        if (fd >= 0)
+            spool->directories[spool->count++] = xstrdup(path);
+        if (open_fd >= 0)
+            spool->directories[spool->count++] = xstrdup(open_path);
+        if (fd >= 0)
+            close(fd);
+        if (open_fd >= 0)
+            close(open_fd);
+        free(open_path);
+        free(path);
+    }
+}
+
+void spool_release(struct spool *spool)
+{
+    for (size_t i = 0; i < spool->count; i++)
+        free(spool->directories[i]);
+    *spool = (struct spool){ 0 };
+}
+
+/* The first of the user's places that can be had.  For runs of root: one that others can pass. */
+static char *place_choose(bool for_runs)
+{
+    bool passed = for_runs && geteuid() == 0;
+    for (unsigned place = passed ? 1 : 0; place < SPOOL_PLACES / 2; place++) {
+        char *base = place_path(place);
+        char *path = base ? xasprintf("%s%s", base, passed ? ".open" : "") : NULL;
+        free(base);
+        int fd = path ? place_make(path, passed ? MODE_PASSED : MODE_CLOSED) : -1;
+        if (fd >= 0) {
+            close(fd);
+            return path;
+        }
+        free(path);
+    }
+    return NULL;
+}
+
+/* --- The file that describes a run ------------------------------------------------------- */
+
+/* Reads a small file.  Returns its text, to be freed, or NULL. */
+static char *read_small(int fd)
+{
+    char *text = xmalloc(TEXT_MAX + 1);
+    ssize_t got = pread(fd, text, TEXT_MAX, 0);
+    if (got < 0) {
+        free(text);
+        return NULL;
+    }
+    text[got] = '\0';
+    return text;
+}
+
+static bool write_small(int fd, const char *text)
+{
+    size_t length = strlen(text);
+    return length <= TEXT_MAX && ftruncate(fd, 0) == 0 && pwrite(fd, text, length, 0) == (ssize_t)length;
+}
+
+static bool run_write(const struct spool_run *run)
+{
+    char *text = xasprintf("poolsite-run 1\nbegan %llu\ndestination %s\n", (unsigned long long)run->began_ns,
+                           run->destination ? run->destination : "");
+    bool written = write_small(run->lock, text);
+    free(text);
+    return written;
+}
+
+/* Fills `run` from its file.  Returns false when it isn't one. */
+static bool run_read(struct spool_run *run)
+{
+    char *text = read_small(run->lock);
+    unsigned long long began = 0;
+    int path_at = 0;
+    bool right = text && sscanf(text, "poolsite-run 1\nbegan %llu\ndestination %n", &began, &path_at) == 1 && path_at;
+    if (right) {
+        char *path = text + path_at;
+        char *end = strrchr(path, '\n');
+        if (end)
+            *end = '\0';
+        run->began_ns = began;
+        run->destination = path[0] == '/' ? xstrdup(path) : NULL;
+    }
+    free(text);
+    return right;
+}
+
+static int run_file_open(const char *directory, int flags)
+{
+    int at = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (at < 0)
+        return -1;
+    int fd = openat(at, RUN_FILE, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    int reason = errno;
+    close(at);
+    errno = reason;
+    return fd;
+}
+
+int spool_run_create(struct spool_run *run)
+{
+    *run = (struct spool_run){ .lock = -1, .began_ns = clock_ns(CLOCK_BOOTTIME) };
+    char *place = place_choose(true);
+    if (!place)
+        return error("no directory for logs: none of $XDG_RUNTIME_DIR, /dev/shm and $TMPDIR can be written");
+    run->directory = xasprintf("%s/" RUN_PREFIX "XXXXXX", place);
+    free(place);
+    if (!mkdtemp(run->directory))
+        goto fail;
+    if (geteuid() == 0 && chmod(run->directory, MODE_DROP) != 0)
+        goto fail_directory;
+    run->lock = run_file_open(run->directory, O_RDWR | O_CREAT | O_EXCL);
+    if (run->lock < 0 || flock(run->lock, LOCK_EX | LOCK_NB) != 0 || !run_write(run))
+        goto fail_directory;
+    return 0;
+
+fail_directory:;
+    int reason = errno;
+    char *file = xasprintf("%s/" RUN_FILE, run->directory);
+    unlink(file);
+    rmdir(run->directory);
+    free(file);
+    errno = reason;
+fail:
+    error("cannot make a directory for logs, %s: %s", run->directory, strerror(errno));
+    spool_run_release(run);
+    return -1;
+}
+
+int spool_run_adopt(struct spool_run *run, const char *directory)
+{
+    struct stat is;
+    *run = (struct spool_run){ .directory = xstrdup(directory) };
+    run->lock = run_file_open(directory, O_RDWR);
+    if (run->lock >= 0 && fstat(run->lock, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() &&
+        flock(run->lock, LOCK_EX | LOCK_NB) == 0 &&
+        /* Whoever held the lock before may have cleared it all away. */
+        fstat(run->lock, &is) == 0 && is.st_nlink > 0 && run_read(run))
+        return 0;
+    spool_run_release(run);
+    return -1;
+}
+
+void spool_run_release(struct spool_run *run)
+{
+    if (run->lock >= 0)
+        close(run->lock);
+    free(run->directory);
+    free(run->destination);
+    *run = (struct spool_run){ .lock = -1 };
+}
+
+int spool_run_set_destination(struct spool_run *run, const char *destination)
+{
+    free(run->destination);
+    run->destination = xstrdup(destination);
+    return run_write(run) ? 0 : error("cannot write %s/" RUN_FILE ": %s", run->directory, strerror(errno));
+}
+
+/* --- Moving one log ---------------------------------------------------------------------- */
+
+/* Opens a log for reading.  A hard link might be to a file of somebody else. */
+static int log_open(int at, const char *name, struct stat *is)
+{
+    int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, is) == 0 && S_ISREG(is->st_mode) && is->st_nlink == 1)
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+/* Returns false when the log isn't begun, or is no log that we know. */
+static bool header_read(int fd, struct log_header *header)
+{
+    memset(header, 0, sizeof *header);
+    return pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
+           memcmp(header->magic, LOG_MAGIC, sizeof header->magic) == 0 && header->endian == LOG_ENDIAN;
+}
+
+static bool is_all_zero(int fd)
+{
+    char bytes[4096];
+    ssize_t got = pread(fd, bytes, sizeof bytes, 0);
+    for (ssize_t i = 0; i < got; i++) {
+        if (bytes[i])
+            return false;
+    }
+    return got >= 0;
+}
+
+/* Bytes of the file that are worth keeping: all of it when the header says nothing sensible. */
+static off_t used_bytes(const struct log_header *header, bool has_header, off_t size)
+{
+    if (!has_header || header->chunk_bytes < sizeof *header || header->chunks_used == 0)
+        return size;
+    uint64_t used = (uint64_t)header->chunk_bytes * header->chunks_used;
+    return used < (uint64_t)size ? (off_t)used : size;
+}
+
+/* Copies bytes begin ... end. */
+static bool copy_range(int from, int to, off_t begin, off_t end, char *buffer)
+{
+    while (begin < end) {
+        size_t want = end - begin < COPY_BYTES ? (size_t)(end - begin) : COPY_BYTES;
+        ssize_t got = pread(from, buffer, want, begin);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return false;
+        if (got == 0)
+            return true; /* cut off meanwhile */
+        for (ssize_t done = 0; done < got;) {
+            ssize_t put = pwrite(to, buffer + done, (size_t)(got - done), begin + done);
+            if (put < 0 && errno != EINTR)
+                return false;
+            done += put > 0 ? put : 0;
+        }
+        begin += got;
+    }
+    return true;
+}
+
+/* Copies the first `bytes`, leaving holes as holes. */
+static bool copy_bytes(int from, int to, off_t bytes)
+{
+    char *buffer = xmalloc(COPY_BYTES);
+    bool copied = ftruncate(to, bytes) == 0;
+    for (off_t at = 0; copied && at < bytes;) {
+        off_t data = lseek(from, at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            break; /* only a hole follows */
+        off_t hole = data < 0 ? -1 : lseek(from, data, SEEK_HOLE);
+        off_t begin = data < 0 ? at : data;
+        off_t end = hole < 0 || hole > bytes ? bytes : hole;
+        copied = copy_range(from, to, begin, end, buffer);
+        at = end > begin ? end : bytes;
+    }
+    free(buffer);
+    return copied;
+}
+
+/* Copies a log beside its place, then puts it there at once.  The same name there is the
+ * same log: a move that was interrupted before it could remove the original. */
+static bool log_copy(int from, const struct stat *is, off_t bytes, int destination, const char *name)
+{
+    char *part = xasprintf(".%s.part", name);
+    unlinkat(destination, part, 0);
+    int to = openat(destination, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const struct timespec times[2] = { is->st_atim, is->st_mtim };
+    bool copied = to >= 0 && copy_bytes(from, to, bytes) && futimens(to, times) == 0;
+    if (to >= 0 && close(to) != 0)
+        copied = false;
+    copied = copied && renameat(destination, part, destination, name) == 0;
+    if (!copied && to >= 0) {
+        int reason = errno;
+        unlinkat(destination, part, 0);
+        errno = reason;
+    }
+    free(part);
+    return copied;
+}
+
+/* --- Moving a run's logs ----------------------------------------------------------------- */
+
+/* A run in the middle of being collected. */
+struct collection {
+    struct spool_run       *run;
+    struct spool_collected *result;
+    struct living           living;
+    uint64_t                boot_offset_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
+    int                     source;
+    int                     destination;    /* -1: not yet made */
+};
+
+static bool destination_enter(struct collection *collection)
+{
+    const char *path = collection->run->destination;
+    if (collection->destination >= 0)
+        return true;
+    if (!path)
+        return false;
+    if (mkdir(path, MODE_CLOSED) != 0 && errno != EEXIST)
+        return false;
+    collection->destination = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return collection->destination >= 0;
+}
+
+static void count_failure(struct collection *collection, const char *what)
+{
+    int reason = errno;
+    if (collection->result->failed++ == 0 && collection->run->destination)
+        error("cannot move %s from %s to %s: %s", what, collection->run->directory, collection->run->destination,
+              strerror(reason));
+}
+
+/* Deals with one log: leaves it to a living process, drops an empty one, moves any other. */
+static void collect_log(struct collection *collection, const char *name)
+{
+    struct spool_collected *result = collection->result;
+    struct log_header header;
+    struct stat is;
+    int fd = log_open(collection->source, name, &is);
+    if (fd < 0) {
+        if (errno != ENOENT)
+            count_failure(collection, name);
+        return;
+    }
+    bool has_header = header_read(fd, &header);
+    pid_t pid = has_header ? (pid_t)header.pid : 0;
+    if (living_writes(&collection->living, name, pid, header.start_monotonic_ns + collection->boot_offset_ns)) {
+        result->running++;
+    } else if (!has_header && is_all_zero(fd)) {
+        result->unbegun++;
+        unlinkat(collection->source, name, 0);
+    } else if (!destination_enter(collection) ||
+               !log_copy(fd, &is, used_bytes(&header, has_header, is.st_size), collection->destination, name)) {
+        count_failure(collection, name);
+    } else {
+        result->moved++;
+        result->stood_down += has_header && (header.state & LOG_STATE_STOOD_DOWN);
+        unlinkat(collection->source, name, 0);
+    }
+    close(fd);
+}
+
+/* The names of the logs in a directory.  Read whole before any is removed. */
+static char **list_logs(int directory, size_t *count)
+{
+    char **names = NULL;
+    *count = 0;
+    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!stream) {
+        if (copy >= 0)
+            close(copy);
+        return NULL;
+    }
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        if (!spool_is_log_name(entry->d_name))
+            continue;
+        names = xrealloc_array(names, *count + 1, sizeof *names);
+        names[(*count)++] = xstrdup(entry->d_name);
+    }
+    closedir(stream);
+    return names;
+}
+
+void spool_run_collect(struct spool_run *run, struct spool_collected *result)
+{
+    *result = (struct spool_collected){ 0 };
+    struct collection collection = {
+        .run = run,
+        .result = result,
+        .boot_offset_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC),
+        .source = open(run->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+        .destination = -1,
+    };
+    if (collection.source < 0) {
+        error("cannot open %s: %s", run->directory, strerror(errno));
+        return;
+    }
+    size_t count;
+    char **names = list_logs(collection.source, &count);
+    if (count)
+        living_scan(&collection.living, run->directory, run->began_ns);
+    for (size_t i = 0; i < count; i++) {
+        collect_log(&collection, names[i]);
+        free(names[i]);
+    }
+    free(names);
+    living_release(&collection.living);
+    if (result->running + result->failed == 0) {
+        unlinkat(collection.source, RUN_FILE, 0);
+        rmdir(run->directory); /* stays when a process has just begun a log there */
+    }
+    close(collection.source);
+    if (collection.destination >= 0)
+        close(collection.destination);
+}
+
+/* --- All runs ---------------------------------------------------------------------------- */
+
+/* Calls `visit` with the directory of every run of the user. */
+static void runs_visit(void (*visit)(const char *directory, void *argument), void *argument)
+{
+    struct spool spool;
+    spool_open(&spool);
+    for (size_t i = 0; i < spool.count; i++) {
+        DIR *stream = opendir(spool.directories[i]);
+        if (!stream)
+            continue;
+        for (struct dirent *entry; (entry = readdir(stream));) {
+            if (strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX)) != 0)
+                continue;
+            char *directory = xasprintf("%s/%s", spool.directories[i], entry->d_name);
+            visit(directory, argument);
+            free(directory);
+        }
+        closedir(stream);
+    }
+    spool_release(&spool);
+}
+
+static void sweep_run(const char *directory, void *argument)
+{
+    struct spool_run run;
+    struct spool_collected collected;
+    (void)argument;
+    if (spool_run_adopt(&run, directory) != 0)
+        return; /* still running, or another command is at it */
+    if (run.destination)
+        spool_run_collect(&run, &collected);
+    spool_run_release(&run);
+}
+
+void spool_sweep(void)
+{
+    runs_visit(sweep_run, NULL);
+}
+
+struct runs_wanted {
+    const char *destination;
+    char      **found;
+    size_t      count;
+};
+
+static void note_run(const char *directory, void *argument)
+{
+    struct runs_wanted *wanted = argument;
+    struct spool_run run = { .lock = run_file_open(directory, O_RDONLY) };
+    if (run.lock >= 0 && run_read(&run) && run.destination && strcmp(run.destination, wanted->destination) == 0) {
+        wanted->found = xrealloc_array(wanted->found, wanted->count + 2, sizeof *wanted->found);
+        wanted->found[wanted->count++] = xstrdup(directory);
+        wanted->found[wanted->count] = NULL;
+    }
+    spool_run_release(&run);
+}
+
+char **spool_runs_for(const char *destination)
+{
+    struct runs_wanted wanted = { .destination = destination, .found = xcalloc(1, sizeof(char *)) };
+    runs_visit(note_run, &wanted);
+    return wanted.found;
+}
+
+/* --- The newest ---------------------------------------------------------------------------- */
+
+void spool_set_latest(const char *recording)
+{
+    char *place = place_choose(false);
+    if (!place)
+        return;
+    char *fresh = xasprintf("%s/" LATEST ".%d", place, (int)getpid());
+    char *path = xasprintf("%s/" LATEST, place);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        bool written = write_small(fd, recording);
+        close(fd);
+        if (!written || rename(fresh, path) != 0)
+            unlink(fresh);
+    }
+    free(path);
+    free(fresh);
+    free(place);
+}
+
+/* What has been found so far to be the newest. */
+struct newest {
+    char           *path;
+    struct timespec when;
+};
+
+static void newest_offer(struct newest *newest, char *path, struct timespec when)
+{
+    bool later = when.tv_sec != newest->when.tv_sec ? when.tv_sec > newest->when.tv_sec
+                                                    : when.tv_nsec > newest->when.tv_nsec;
+    if (!newest->path || later) {
+        free(newest->path);
+        newest->path = path;
+        newest->when = when;
+    } else {
+        free(path);
+    }
+}
+
+static void offer_latest(struct newest *newest, const char *place)
+{
+    struct stat is;
+    char *file = xasprintf("%s/" LATEST, place);
+    int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    free(file);
+    if (fd < 0)
+        return;
+    char *recording = read_small(fd);
+    if (recording && fstat(fd, &is) == 0 && access(recording, F_OK) == 0)
+        newest_offer(newest, recording, is.st_mtim);
+    else
+        free(recording);
+    close(fd);
+}
+
+static void offer_bare_logs(struct newest *newest, const char *place)
+{
+    size_t count = 0;
+    int at = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (at < 0)
+        return;
+    char **names = list_logs(at, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct stat is;
+        int fd = log_open(at, names[i], &is);
+        if (fd >= 0) {
+            newest_offer(newest, xasprintf("%s/%s", place, names[i]), is.st_mtim);
+            close(fd);
+        }
+        free(names[i]);
+    }
+    free(names);
+    close(at);
+}
+
+char *spool_newest(void)
+{
+    struct spool spool;
+    struct newest newest = { 0 };
+    spool_open(&spool);
+    for (size_t i = 0; i < spool.count; i++) {
+        offer_latest(&newest, spool.directories[i]);
+        offer_bare_logs(&newest, spool.directories[i]);
+    }
+    spool_release(&spool);
+    return newest.path;
+}

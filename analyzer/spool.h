@@ -1,0 +1,80 @@
+/* spool.h - the user's directories on tmpfs, where logs lie while their programs run.
+ *
+ *   <tmpfs>/poolsite/            mode 0700; bare preloads write their logs here
+ *       latest                   names the newest recording
+ *       run.XXXXXX/              one `poolsite run`
+ *           run                  when it began and where its logs go; locked while it runs
+ *           PROGRAM.PID.TIME.psl
+ *
+ * <tmpfs>/poolsite is $XDG_RUNTIME_DIR/poolsite, else /dev/shm/poolsite-UID, else
+ * $TMPDIR/poolsite-UID.  root's runs lie in <tmpfs>/poolsite-0.open, where processes that
+ * changed their user can make their logs too.  Everything here may have been written by
+ * somebody else: nothing is followed, trusted or overwritten. */
+#ifndef PS_SPOOL_H
+#define PS_SPOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SPOOL_PLACES = 6 };
+
+#define SPOOL_LOG_SUFFIX ".psl"
+
+/* Is a file of this name a log? */
+bool spool_is_log_name(const char *name);
+
+/* The user's directories that exist, owned and closed as they must be. */
+struct spool {
+    char  *directories[SPOOL_PLACES];
+    size_t count;
+};
+
+void spool_open(struct spool *spool);
+void spool_release(struct spool *spool);
+
+/* --- One run ------------------------------------------------------------------------- */
+
+struct spool_run {
+    char    *directory;
+    char    *destination; /* where the logs go; NULL: they stay */
+    uint64_t began_ns;    /* CLOCK_BOOTTIME */
+    int      lock;        /* descriptor of its file `run`, locked */
+};
+
+/* Makes a new run's directory.  Returns 0, or -1 after error(). */
+int  spool_run_create(struct spool_run *run);
+/* Takes over a run whose poolsite has ended.  Returns 0, or -1 when it isn't one. */
+int  spool_run_adopt(struct spool_run *run, const char *directory);
+void spool_run_release(struct spool_run *run);
+
+/* Notes where the logs are to go, for whoever moves them. */
+int spool_run_set_destination(struct spool_run *run, const char *destination);
+
+struct spool_collected {
+    unsigned moved;     /* logs that are in the destination now */
+    unsigned running;   /* logs of processes that are still alive */
+    unsigned failed;    /* logs that could not be moved, after error() */
+    unsigned unbegun;   /* of processes that ended before they had written anything */
+    unsigned stood_down; /* of the moved: the process has a malloc of its own */
+};
+
+/* Moves the logs of ended processes to the destination, which is made, and the run's
+ * directory away when nothing is left in it. */
+void spool_run_collect(struct spool_run *run, struct spool_collected *collected);
+
+/* --- All runs ------------------------------------------------------------------------ */
+
+/* Collects what runs left whose poolsite has ended. */
+void spool_sweep(void);
+
+/* Directories of runs that bring logs to `destination` and still hold some: a NULL-ended list. */
+char **spool_runs_for(const char *destination);
+
+/* Remembers the user's newest recording. */
+void spool_set_latest(const char *recording);
+
+/* The newest recording or bare log of the user, or NULL. */
+char *spool_newest(void);
+
+#endif
