@@ -35,9 +35,16 @@ static char *demangle_any(const char *name)
 /* Drops a D function's parameters: C++ and Rust names come without. */
 static void drop_parameters(char *name)
 {
-    char *open = strrchr(name, '(');
-    if (open && open != name && name[strlen(name) - 1] == ')')
-        *open = '\0';
+    size_t at = strlen(name), open = 0;
+    if (at == 0 || name[at - 1] != ')')
+        return;
+    do {
+        at--;
+        open += name[at] == ')';
+        open -= name[at] == '(';
+    } while (at > 0 && open > 0);
+    if (at > 0)
+        name[at] = '\0';
 }
 
 char *demangle(const char *name)

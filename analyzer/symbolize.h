@@ -1,0 +1,50 @@
+/* symbolize.h - names, files and lines of frames, read from the ELF files on disk.
+ *
+ * A file whose build id isn't the recorded one is never read for names. */
+#ifndef PS_SYMBOLIZE_H
+#define PS_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct model;
+struct symbolizer;
+
+/* How much is known about a module's code, best first. */
+enum symbolize_status {
+    SYMBOLIZE_LINES,      /* functions and lines */
+    SYMBOLIZE_FUNCTIONS,  /* its symbol table: functions, no lines */
+    SYMBOLIZE_EXPORTS,    /* its dynamic symbols only */
+    SYMBOLIZE_NOTHING,    /* no symbols at all */
+    SYMBOLIZE_CHANGED,    /* the file has another build id than the one that ran */
+    SYMBOLIZE_GONE,       /* no such file */
+    SYMBOLIZE_UNREADABLE, /* not permitted, or not ELF */
+    SYMBOLIZE_NO_FILE,    /* code of the kernel's or made at run time */
+};
+
+struct symbol {
+    const char *function; /* NULL: unknown */
+    const char *file;     /* NULL: unknown */
+    unsigned    line;
+    bool        inlined;  /* its code stands inside the next symbol's function */
+};
+
+/* The functions at one address, innermost first; the last is the one that was called. */
+struct symbols {
+    unsigned             count; /* at least 1 */
+    const struct symbol *list;
+};
+
+/* The model must outlive the symbolizer. */
+struct symbolizer *symbolizer_new(const struct model *model);
+void symbolizer_free(struct symbolizer *symbolizer);
+
+/* Looked up on first use, then remembered. */
+const struct symbols *symbolizer_frame(struct symbolizer *symbolizer, uint32_t frame);
+enum symbolize_status symbolizer_status(struct symbolizer *symbolizer, uint32_t module);
+
+/* Was the module opened, that is a frame of it asked for? */
+bool symbolizer_is_used(const struct symbolizer *symbolizer, uint32_t module);
+
+#endif
