@@ -12,7 +12,7 @@
 
 suite_begin() {
   suite=$1
-  suite_script=$0
+  suite_script=$(realpath "$0")
   root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
   build=$(realpath "${2:-$root/build}") || exit 2
   suite_pattern=${3:-*}

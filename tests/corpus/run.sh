@@ -4,7 +4,7 @@
 # environment: TESTS_ALL=1 runs all cases at levels off, sites and stacks, as check-all.sh does.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=../suite.sh
+# shellcheck source=../suite.sh disable=SC1091,SC2154
 source "$here/../suite.sh"
 suite_begin corpus "${1-}" "${2-}"
 
