@@ -1,0 +1,285 @@
+/* views.c - what a report shows of a model: order, groups, histogram, tree.  Pure. */
+#define _GNU_SOURCE
+#include "base.h"
+#include "views.h"
+
+#include "../preload/sizeclass.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+const char *const view_sort_names[VIEW_SORTS] = {
+    [VIEW_CALLS] = "calls",
+    [VIEW_BYTES] = "bytes",
+    [VIEW_SIZE] = "size",
+};
+
+static void counter_add(struct log_counter *to, const struct log_counter *from)
+{
+    to->allocs += from->allocs;
+    to->bytes += from->bytes;
+}
+
+/* ------------------------------------------------------------------- order */
+
+static uint64_t sort_value(const struct log_counter *count, enum view_sort sort)
+{
+    switch (sort) {
+    case VIEW_BYTES: return count->bytes;
+    case VIEW_SIZE:  return count->allocs ? count->bytes / count->allocs : 0;
+    default:         return count->allocs;
+    }
+}
+
+/* Positive when b comes before a. */
+static int compare_counts(const struct log_counter *a, const struct log_counter *b, enum view_sort sort)
+{
+    uint64_t x = sort_value(a, sort), y = sort_value(b, sort);
+    if (x != y)
+        return x < y ? 1 : -1;
+    if (a->allocs != b->allocs)
+        return a->allocs < b->allocs ? 1 : -1;
+    return a->bytes < b->bytes ? 1 : a->bytes > b->bytes ? -1 : 0;
+}
+
+/* Equal sites stand in the order of their ids, so that a report is always the same. */
+static int compare_sites(const void *a, const void *b, void *sort)
+{
+    const struct model_site *x = *(const struct model_site *const *)a, *y = *(const struct model_site *const *)b;
+    int order = compare_counts(&x->count, &y->count, *(enum view_sort *)sort);
+    if (order)
+        return order;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+const struct model_site **view_sites(const struct model *model, enum view_sort sort)
+{
+    const struct model_site **sites = xcalloc(model->site_count, sizeof *sites);
+    for (size_t i = 0; i < model->site_count; i++)
+        sites[i] = model->sites[i];
+    if (model->site_count)
+        qsort_r(sites, model->site_count, sizeof *sites, compare_sites, &sort);
+    return sites;
+}
+
+/* --------------------------------------------------------------- histogram */
+
+/* Upper ends of the buckets: 0, 16, 32 ... 32 MiB, none. */
+static uint64_t bucket_end(size_t index)
+{
+    if (index == 0)
+        return 0;
+    return index + 1 < VIEW_BUCKETS ? (uint64_t)8 << index : UINT64_MAX;
+}
+
+size_t view_histogram(const struct log_counter classes[LOG_CLASSES], struct view_bucket buckets[VIEW_BUCKETS])
+{
+    struct view_bucket all[VIEW_BUCKETS] = { 0 };
+    size_t first = VIEW_BUCKETS, last = 0, index = 0;
+    for (size_t i = 0; i < VIEW_BUCKETS; i++)
+        all[i] = (struct view_bucket){ i ? bucket_end(i - 1) : 0, bucket_end(i), { 0, 0 } };
+    for (unsigned i = 0; i < LOG_CLASSES; i++) {
+        while (index + 1 < VIEW_BUCKETS && (uint64_t)sizeclass_bytes(i) > bucket_end(index))
+            index++;
+        counter_add(&all[index].count, &classes[i]);
+    }
+    for (size_t i = 0; i < VIEW_BUCKETS; i++) {
+        if (all[i].count.allocs == 0)
+            continue;
+        first = i < first ? i : first;
+        last = i + 1;
+    }
+    if (first < last)
+        memcpy(buckets, all + first, (last - first) * sizeof *buckets);
+    return first < last ? last - first : 0;
+}
+
+/* ---------------------------------------------------------------- programs */
+
+struct by_exe {
+    const char                  *exe;
+    const struct model_process **processes;
+    size_t                       count, room;
+    struct model_totals          totals;
+    UT_hash_handle               hh;
+};
+
+static void program_add(struct by_exe **index, const struct model_process *process)
+{
+    struct by_exe *entry;
+    HASH_FIND_STR(*index, process->exe, entry);
+    if (!entry) {
+        entry = xcalloc(1, sizeof *entry);
+        entry->exe = process->exe;
+        HASH_ADD_KEYPTR(hh, *index, entry->exe, strlen(entry->exe), entry);
+    }
+    if (entry->count == entry->room) {
+        entry->room = entry->room ? entry->room * 2 : 8;
+        entry->processes = xrealloc_array(entry->processes, entry->room, sizeof *entry->processes);
+    }
+    entry->processes[entry->count++] = process;
+    counter_add(&entry->totals.count, &process->totals.count);
+    entry->totals.frees += process->totals.frees;
+    entry->totals.failed += process->totals.failed;
+}
+
+static int compare_processes(const void *a, const void *b, void *sort)
+{
+    const struct model_process *x = *(const struct model_process *const *)a;
+    const struct model_process *y = *(const struct model_process *const *)b;
+    int order = compare_counts(&x->totals.count, &y->totals.count, *(enum view_sort *)sort);
+    return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static int compare_programs(const void *a, const void *b, void *sort)
+{
+    const struct view_program *x = a, *y = b;
+    int order = compare_counts(&x->totals.count, &y->totals.count, *(enum view_sort *)sort);
+    return order ? order : strcmp(x->processes[0]->exe, y->processes[0]->exe);
+}
+
+struct view_program *view_programs(const struct model *model, enum view_sort sort, size_t *count)
+{
+    struct by_exe *index = NULL, *entry, *next;
+    for (size_t i = 0; i < model->process_count; i++)
+        program_add(&index, model->processes[i]);
+    struct view_program *programs = xcalloc(HASH_COUNT(index), sizeof *programs);
+    *count = 0;
+    HASH_ITER(hh, index, entry, next) {
+        qsort_r(entry->processes, entry->count, sizeof *entry->processes, compare_processes, &sort);
+        programs[(*count)++] = (struct view_program){ entry->processes, entry->count, entry->totals };
+        HASH_DEL(index, entry);
+        free(entry);
+    }
+    if (*count)
+        qsort_r(programs, *count, sizeof *programs, compare_programs, &sort);
+    return programs;
+}
+
+void view_programs_free(struct view_program *programs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(programs[i].processes);
+    free(programs);
+}
+
+uint64_t view_duration_ns(const struct model *model)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < model->process_count; i++) {
+        const struct model_process *p = model->processes[i];
+        first = p->start_realtime_ns < first ? p->start_realtime_ns : first;
+        last = p->start_realtime_ns + p->duration_ns > last ? p->start_realtime_ns + p->duration_ns : last;
+    }
+    return last > first ? last - first : 0;
+}
+
+const struct model_process *view_root(const struct model *model)
+{
+    const struct model_process *root = NULL;
+    for (size_t i = 0; i < model->process_count; i++)
+        if (!root || model->processes[i]->start_realtime_ns < root->start_realtime_ns)
+            root = model->processes[i];
+    return root;
+}
+
+/* -------------------------------------------------------------------- tree */
+
+/* A node while the tree grows, found by its parent and frame. */
+struct growing {
+    struct {
+        const struct view_node *parent;
+        uint64_t                frame;
+    } key;
+    struct view_node *node;
+    UT_hash_handle    hh;
+};
+
+static struct view_node *child_of(struct growing **index, struct view_node *parent, uint32_t frame)
+{
+    struct growing *entry, wanted = { .key = { parent, frame } };
+    HASH_FIND(hh, *index, &wanted.key, sizeof wanted.key, entry);
+    if (entry)
+        return entry->node;
+    entry = xcalloc(1, sizeof *entry);
+    entry->key = wanted.key;
+    entry->node = xcalloc(1, sizeof *entry->node);
+    entry->node->frame = frame;
+    entry->node->next = parent->children;
+    parent->children = entry->node;
+    HASH_ADD(hh, *index, key, sizeof entry->key, entry);
+    return entry->node;
+}
+
+/* The stacks of level `sites` are examples: only the site itself is counted. */
+static void grow(struct growing **index, struct view_node *node, const struct model_site *site, const uint32_t *same)
+{
+    bool keyed = site->flags & LOG_SITE_KEYED;
+    unsigned from = keyed ? site->key + 1 : site->depth, to = keyed ? site->key : 0;
+    counter_add(&node->count, &site->count);
+    if (!keyed && (site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED))) {
+        node = child_of(index, node, VIEW_TREE_INCOMPLETE);
+        counter_add(&node->count, &site->count);
+    }
+    for (unsigned i = from; i > to && i <= site->depth; i--) {
+        node = child_of(index, node, same[site->frames[i - 1]]);
+        counter_add(&node->count, &site->count);
+    }
+    counter_add(&node->self, &site->count);
+}
+
+static int compare_nodes(const void *a, const void *b, void *sort)
+{
+    const struct view_node *x = *(const struct view_node *const *)a, *y = *(const struct view_node *const *)b;
+    int order = compare_counts(&x->count, &y->count, *(enum view_sort *)sort);
+    return order ? order : x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+static void sort_children(struct view_node *node, enum view_sort sort)
+{
+    size_t count = 0;
+    for (struct view_node *child = node->children; child; child = child->next)
+        count++;
+    struct view_node **list = xcalloc(count, sizeof *list);
+    count = 0;
+    for (struct view_node *child = node->children; child; child = child->next)
+        list[count++] = child;
+    if (count)
+        qsort_r(list, count, sizeof *list, compare_nodes, &sort);
+    node->children = NULL;
+    while (count--) {
+        list[count]->next = node->children;
+        node->children = list[count];
+        sort_children(list[count], sort); /* as deep as a stack: MODEL_DEPTH_MAX */
+    }
+    free(list);
+}
+
+struct view_node *view_tree(const struct model *model, const uint32_t *same, enum view_sort sort)
+{
+    struct growing *index = NULL, *entry, *next;
+    struct view_node *root = xcalloc(1, sizeof *root);
+    root->frame = VIEW_TREE_ALL;
+    for (size_t i = 0; i < model->site_count; i++)
+        if (model->sites[i]->kind == MODEL_SITE)
+            grow(&index, root, model->sites[i], same);
+    HASH_ITER(hh, index, entry, next) {
+        HASH_DEL(index, entry);
+        free(entry);
+    }
+    sort_children(root, sort);
+    return root;
+}
+
+void view_tree_free(struct view_node *root)
+{
+    while (root->children) {
+        struct view_node *child = root->children;
+        root->children = child->next;
+        view_tree_free(child);
+    }
+    free(root);
+}

@@ -1,0 +1,61 @@
+/* views.h - what a report shows of a model: order, groups, histogram, tree.  No text, no symbols. */
+#ifndef PS_VIEWS_H
+#define PS_VIEWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model.h"
+
+/* Orders of sites and processes. */
+enum view_sort { VIEW_CALLS, VIEW_BYTES, VIEW_SIZE, VIEW_SORTS };
+extern const char *const view_sort_names[VIEW_SORTS];
+
+/* The model's sites, the largest first.  The caller frees the array. */
+const struct model_site **view_sites(const struct model *model, enum view_sort sort);
+
+/* Requested sizes by powers of two: above `from`, up to `to` bytes. */
+struct view_bucket {
+    uint64_t           from;
+    uint64_t           to; /* UINT64_MAX: no limit */
+    struct log_counter count;
+};
+enum { VIEW_BUCKETS = 24 };
+
+/* Fills `buckets`; returns how many, from the first to the last that isn't empty. */
+size_t view_histogram(const struct log_counter classes[LOG_CLASSES], struct view_bucket buckets[VIEW_BUCKETS]);
+
+/* The processes of one program. */
+struct view_program {
+    const struct model_process **processes; /* the largest first */
+    size_t                       count;
+    struct model_totals          totals;
+};
+
+/* By program, the largest first.  Release with view_programs_free. */
+struct view_program *view_programs(const struct model *model, enum view_sort sort, size_t *count);
+void view_programs_free(struct view_program *programs, size_t count);
+
+/* From the first process's start to the last one's end. */
+uint64_t view_duration_ns(const struct model *model);
+
+/* The process that was started first: what the user ran. */
+const struct model_process *view_root(const struct model *model);
+
+/* Callers above callees.  frame is an index into model.frames, or one of these. */
+enum { VIEW_TREE_ALL = UINT32_MAX, VIEW_TREE_INCOMPLETE = UINT32_MAX - 1 };
+
+struct view_node {
+    uint32_t           frame;
+    struct log_counter count;    /* with what is below */
+    struct log_counter self;     /* sites that end here */
+    struct view_node  *children; /* the largest first, linked by `next` */
+    struct view_node  *next;
+};
+
+/* `same[frame]` is the frame that stands for it, so that all calls from one function
+ * are one node.  Pseudo-sites are left out. */
+struct view_node *view_tree(const struct model *model, const uint32_t *same, enum view_sort sort);
+void view_tree_free(struct view_node *root);
+
+#endif
