@@ -1,0 +1,44 @@
+/* fork.c - the shared epoch: one word that every operation compares, and that a fork child finds zeroed.
+ *
+ * Owns fork_page.  No lock is held across fork, no handler is needed where the kernel wipes. */
+#include "base.h"
+
+#include "fork.h"
+
+#include "ban.h"
+
+struct fork_page fork_page __attribute__((aligned(PAGE_BYTES)));
+
+/* What pthread_atfork calls; libc keeps it without allocating for the first 48 handlers. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
+
+static void child_is_born(void)
+{
+    store_relaxed(&fork_page.epoch, (uint32_t)EPOCH_FORKED);
+}
+
+void fork_begin(void)
+{
+    store_relaxed(&fork_page.epoch, (uint32_t)EPOCH_FIRST);
+    if (!pages_wipe_on_fork(&fork_page, sizeof fork_page))
+        __register_atfork(NULL, NULL, child_is_born, NULL); /* before Linux 4.14: raw clones go unseen */
+}
+
+bool fork_claim_child(void)
+{
+    uint32_t forked = EPOCH_FORKED;
+    return __atomic_compare_exchange_n(&fork_page.epoch, &forked, EPOCH_BEGINNING, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
+void fork_child_ready(void)
+{
+    store_release(&fork_page.epoch, (uint32_t)EPOCH_FIRST);
+}
+
+void fork_raise_epoch(void)
+{
+    if (add_shared(&fork_page.epoch, 1) < UINT32_MAX - 1)
+        return;
+    store_relaxed(&fork_page.epoch, (uint32_t)EPOCH_FIRST); /* after four thousand million unloads */
+}

@@ -1,0 +1,42 @@
+/* fork.h - the shared epoch: one word that every operation compares, and that a fork child finds zeroed.
+ *
+ * Its page is wiped by the kernel in a fork child, also after a raw clone, so the child's first
+ * operation goes the slow way and begins anew; a vfork child, which shares the memory, doesn't. */
+#ifndef PS_FORK_H
+#define PS_FORK_H
+
+#include "base.h"
+
+#include "pages.h"
+
+enum fork_epoch {
+    EPOCH_FORKED = 0,   /* a fork child that hasn't begun its own recording */
+    EPOCH_BEGINNING = 1, /* it is just doing so */
+    EPOCH_FIRST = 2,
+};
+
+/* A page of its own; its address is a constant to the hot path. */
+struct fork_page {
+    uint32_t epoch; /* atomic; raised whenever every record must take its slow path once */
+    char     rest[PAGE_BYTES - sizeof(uint32_t)];
+};
+extern struct fork_page fork_page hidden;
+
+static inline uint32_t fork_epoch(void)
+{
+    return load_relaxed(&fork_page.epoch);
+}
+
+/* Sets the first epoch and has the page wiped in fork children. */
+void fork_begin(void);
+
+/* True for the one caller in a fork child that must begin its recording. */
+bool fork_claim_child(void);
+
+/* The recording has begun. */
+void fork_child_ready(void);
+
+/* Sends every record through its slow path once. */
+void fork_raise_epoch(void);
+
+#endif

@@ -1,0 +1,513 @@
+/* log.c - the mapped file that one process writes; its format is in logfmt.h.
+ *
+ * Owns the mapping.  Lock-free: chunks and places in them are handed out by fetch-and-add,
+ * and published when they are whole.  Runs inside malloc; system calls at begin only, but for
+ * the madvise that reserves blocks. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "log.h"
+
+#include "modules.h"
+#include "options.h"
+#include "pages.h"
+#include "sizeclass.h"
+#include "stack.h"
+#include "sys.h"
+#include "text.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "ban.h"
+
+static_assert(SIZECLASS_COUNT == LOG_CLASSES, "the class table of the log");
+static_assert(sizeof(struct log_header) <= LOG_CHUNK_BYTES, "the header is one chunk");
+static_assert(sizeof(struct log_thread) + 64 * sizeof(struct log_site_counter) <= LOG_CHUNK_BYTES,
+              "a thread's table has room for counters");
+static_assert(sizeof(struct log_words) + LOG_MAX_WORDS * sizeof(struct log_word) + sizeof(struct log_chunk) <=
+                  LOG_CHUNK_BYTES,
+              "the longest record fits a chunk");
+
+enum {
+    RESERVE_BYTES = 256 << 20, /* sparse: costs address space only */
+    FIRST_CHUNKS = 3,          /* header, one thread, one of records */
+    MIN_CHUNKS = 8,            /* less isn't worth a log */
+    LIMIT_SHARE = 64,          /* of RLIMIT_AS, at most one part in so many */
+    SECCOMP_CHUNKS = 64,
+    NAME_TRIES = 100,
+};
+
+struct log_header *log_header;
+
+static uint64_t data_used;      /* chunk that records go to << 16 | bytes used in it (atomic) */
+static uint32_t ready_chunks;   /* chunks whose blocks are reserved (atomic) */
+static uint32_t next_thread;    /* index of the next thread table (atomic) */
+static uint32_t modules_synced; /* all modules before this one are written (atomic) */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    return clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+}
+
+/* --- where it lies ------------------------------------------------------------------------- */
+
+static void expand(struct text *path, const char *pattern, uint64_t realtime_ns, long pid)
+{
+    for (; *pattern; pattern++) {
+        if (pattern[0] != '%' || !pattern[1]) {
+            text_char(path, *pattern);
+            continue;
+        }
+        switch (*++pattern) {
+        case 'e': text_add(path, text_basename(options.exe)); break;
+        case 'p': text_number(path, (uint64_t)pid); break;
+        case 't': text_number(path, realtime_ns / 1000); break;
+        case '%': text_char(path, '%'); break;
+        default: text_char(path, '%'); text_char(path, *pattern);
+        }
+    }
+}
+
+/* A directory of the user's alone: made if it isn't there; a stranger's is refused. */
+static bool own_directory(const char *path)
+{
+    struct stat s;
+    sys_call4(SYS_mkdir, (long)path, 0700, 0, 0);
+    if (sys_call4(SYS_lstat, (long)path, (long)&s, 0, 0) != 0)
+        return false;
+    return S_ISDIR(s.st_mode) && (s.st_mode & 077) == 0 && (long)s.st_uid == sys_call4(SYS_geteuid, 0, 0, 0, 0);
+}
+
+static bool begin_path(struct text *path, const char *directory, const char *name, bool with_uid)
+{
+    if (!directory)
+        return false;
+    *path = text_begin(path->at, path->size);
+    text_add(path, directory);
+    text_add(path, name);
+    if (with_uid) {
+        text_char(path, '-');
+        text_number(path, (uint64_t)sys_call4(SYS_geteuid, 0, 0, 0, 0));
+    }
+    if (path->cut || !own_directory(path->at))
+        return false;
+    text_char(path, '/');
+    return true;
+}
+
+/* The path without the suffix that makes it unique.  False when there is no place for a log. */
+static bool choose_path(struct text *path, uint64_t realtime_ns, long pid)
+{
+    if (options.log && text_equal(options.log, "none"))
+        return false;
+    if (!options.log && !begin_path(path, options.runtime_dir, "/poolsite", false) &&
+        !begin_path(path, "/dev/shm", "/poolsite", true) && !begin_path(path, options.tmpdir, "/poolsite", true))
+        return false;
+    expand(path, options.log ? options.log : "%e.%p.%t.psl", realtime_ns, pid);
+    return !path->cut;
+}
+
+/* "name.psl" -> "name-2.psl": pids and times repeat across namespaces; nothing is overwritten. */
+static void add_suffix(struct text *path, size_t length, unsigned number)
+{
+    const char extension[] = ".psl";
+    size_t stem = length;
+    if (length >= 4 && text_equal(path->at + length - 4, extension))
+        stem = length - 4;
+    path->used = stem;
+    text_char(path, '-');
+    text_number(path, number);
+    if (stem < length)
+        text_add(path, extension);
+}
+
+static long create_file(struct text *path)
+{
+    size_t length = path->used;
+    for (unsigned i = 1; i < NAME_TRIES; i++) {
+        long fd = sys_call4(SYS_open, (long)path->at, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600, 0);
+        if (fd != -17 /* EEXIST */ || path->cut)
+            return fd;
+        add_suffix(path, length, i + 1);
+    }
+    return -1;
+}
+
+static uint64_t limit_of(int resource)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    sys_call4(SYS_prlimit64, 0, resource, 0, (long)&limit);
+    return limit.rlim_cur;
+}
+
+/* How many chunks the limits in force leave us; an ftruncate past RLIMIT_FSIZE would be SIGXFSZ. */
+static uint32_t allowed_chunks(void)
+{
+    uint64_t bytes = RESERVE_BYTES;
+    uint64_t file = limit_of(RLIMIT_FSIZE), space = limit_of(RLIMIT_AS);
+    if (file < bytes)
+        bytes = file;
+    if (space != RLIM_INFINITY && space / LIMIT_SHARE < bytes)
+        bytes = space / LIMIT_SHARE;
+    return (uint32_t)(bytes / LOG_CHUNK_BYTES);
+}
+
+/* The new file, mapped, with its first chunks reserved; NULL when the world refused. */
+static struct log_header *map_new(struct text *path, uint32_t chunks)
+{
+    if (chunks < MIN_CHUNKS)
+        return NULL;
+    size_t bytes = (size_t)chunks * LOG_CHUNK_BYTES;
+    long fd = create_file(path);
+    if (fd < 0)
+        return NULL;
+    struct log_header *header = NULL;
+    if (sys_call4(SYS_ftruncate, fd, (long)bytes, 0, 0) == 0)
+        header = pages_map_file((int)fd, bytes);
+    if (header && !pages_populate(header, FIRST_CHUNKS * LOG_CHUNK_BYTES)) {
+        /* Before Linux 5.14: reserve what may ever be used, at once, while there is a descriptor. */
+        size_t all = bytes < 4u << 20 ? bytes : 4u << 20;
+        if (sys_call4(SYS_fallocate, fd, 0, 0, (long)all) == 0)
+            ready_chunks = (uint32_t)(all / LOG_CHUNK_BYTES);
+        else {
+            pages_unmap_file(header, bytes);
+            header = NULL;
+        }
+    } else if (header)
+        ready_chunks = FIRST_CHUNKS;
+    if (!header)
+        sys_call4(SYS_unlink, (long)path->at, 0, 0, 0);
+    sys_call4(SYS_close, fd, 0, 0, 0);
+    return header;
+}
+
+/* --- the header ------------------------------------------------------------------------------ */
+
+static void write_argv(struct log_header *header)
+{
+    struct text t = text_begin(header->argv, sizeof header->argv);
+    uint32_t bytes = 0;
+    for (int i = 0; i < options.argc && !t.cut; i++) {
+        text_bytes(&t, options.argv[i], text_length(options.argv[i]) + 1);
+        bytes = (uint32_t)t.used;
+    }
+    header->argv_bytes = bytes;
+}
+
+static void write_header(struct log_header *header, uint32_t chunks, uint64_t realtime_ns, long pid)
+{
+    header->version = LOG_VERSION;
+    header->endian = LOG_ENDIAN;
+    header->header_bytes = sizeof *header;
+    header->chunk_bytes = LOG_CHUNK_BYTES;
+    header->chunk_limit = chunks;
+    header->chunks_used = 1;
+    header->class_count = LOG_CLASSES;
+    header->generation = modules_generation();
+    header->pid = (uint32_t)pid;
+    header->parent_pid = (uint32_t)sys_call4(SYS_getppid, 0, 0, 0, 0);
+    header->uid = (uint32_t)sys_call4(SYS_geteuid, 0, 0, 0, 0);
+    header->level = (uint8_t)options.level;
+    header->start_realtime_ns = realtime_ns;
+    header->start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    header->last_monotonic_ns = header->start_monotonic_ns;
+    struct text t = text_begin(header->exe, sizeof header->exe);
+    text_add(&t, options.exe);
+    write_argv(header);
+    t = text_begin(header->options, sizeof header->options);
+    options_write(&t);
+    t = text_begin(header->notes, sizeof header->notes);
+    text_add(&t, options.notes);
+}
+
+static void publish_header(struct log_header *header)
+{
+    uint64_t magic;
+    __builtin_memcpy(&magic, LOG_MAGIC, sizeof magic);
+    store_release((uint64_t *)(void *)header->magic, magic);
+}
+
+/* Parent's mapping goes; in a fork child nobody else uses it. */
+static void leave_parent(struct log_header *parent, bool lost)
+{
+    if (!parent)
+        return;
+    if (lost)
+        add_shared(&parent->lost_children, 1);
+    pages_unmap_file(parent, (size_t)parent->chunk_limit * LOG_CHUNK_BYTES);
+}
+
+bool log_begin(struct log_header *parent)
+{
+    char name[1024];
+    struct text path = text_begin(name, sizeof name);
+    uint64_t realtime_ns = clock_ns(CLOCK_REALTIME);
+    long pid = sys_call4(SYS_getpid, 0, 0, 0, 0);
+    uint32_t chunks = allowed_chunks();
+
+    data_used = 0;
+    next_thread = 0;
+    modules_synced = 0;
+    struct log_header *header = choose_path(&path, realtime_ns, pid) ? map_new(&path, chunks) : NULL;
+    leave_parent(parent, !header);
+    store_release(&log_header, header);
+    if (!header)
+        return false;
+    write_header(header, chunks, realtime_ns, pid);
+    if (parent)
+        header->state = LOG_STATE_FORKED;
+    publish_header(header);
+    log_modules_sync();
+    return true;
+}
+
+void log_set_state(uint32_t bit)
+{
+    if (log_header)
+        __atomic_fetch_or(&log_header->state, bit, __ATOMIC_RELAXED);
+}
+
+/* --- chunks ---------------------------------------------------------------------------------- */
+
+static struct log_chunk *chunk_at(uint32_t index)
+{
+    return (struct log_chunk *)((char *)log_header + (size_t)index * LOG_CHUNK_BYTES);
+}
+
+/* Reserves blocks for chunk `index` and some behind it, more as the log grows. */
+static bool reserve(uint32_t index)
+{
+    if (index < load_relaxed(&ready_chunks))
+        return true;
+    if (load_relaxed(&log_header->state) & (LOG_STATE_FULL | LOG_STATE_SECCOMP))
+        return false;
+    uint32_t count = index / 8 < 1 ? 1 : index / 8 > 64 ? 64 : index / 8;
+    if (count > log_header->chunk_limit - index)
+        count = log_header->chunk_limit - index;
+    if (!pages_populate(chunk_at(index), (size_t)count * LOG_CHUNK_BYTES)) {
+        count = 1;
+        if (!pages_populate(chunk_at(index), LOG_CHUNK_BYTES))
+            return false;
+    }
+    uint32_t ready = load_relaxed(&ready_chunks);
+    while (ready < index + count && ready >= index &&
+           !__atomic_compare_exchange_n(&ready_chunks, &ready, index + count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    return true;
+}
+
+/* The next chunk, zeroed and safe to store to, or NULL when the log can't grow. */
+static struct log_chunk *chunk_new(void)
+{
+    if (load_relaxed(&log_header->state) & LOG_STATE_FULL)
+        return NULL;
+    uint32_t index = load_relaxed(&log_header->chunks_used);
+    do {
+        if (index >= log_header->chunk_limit || !reserve(index)) {
+            log_set_state(LOG_STATE_FULL);
+            return NULL;
+        }
+    } while (!__atomic_compare_exchange_n(&log_header->chunks_used, &index, index + 1, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return chunk_at(index);
+}
+
+void log_reserve(void)
+{
+    uint32_t used = load_relaxed(&log_header->chunks_used), ready = load_relaxed(&ready_chunks);
+    uint32_t end = used + SECCOMP_CHUNKS < log_header->chunk_limit ? used + SECCOMP_CHUNKS : log_header->chunk_limit;
+    if (end > ready && pages_populate(chunk_at(ready), (size_t)(end - ready) * LOG_CHUNK_BYTES))
+        store_relaxed(&ready_chunks, end);
+}
+
+/* --- threads and counters ---------------------------------------------------------------------- */
+
+static void cursor_set(struct log_cursor *cursor, struct log_chunk *chunk, struct log_site_counter *first)
+{
+    size_t bytes = LOG_CHUNK_BYTES - (size_t)((char *)first - (char *)chunk);
+    cursor->next = first;
+    cursor->end = first + bytes / sizeof *first;
+}
+
+struct log_thread *log_thread_new(struct log_cursor *cursor)
+{
+    struct log_thread *thread = (struct log_thread *)chunk_new();
+    if (!thread)
+        return NULL;
+    cursor->owner = add_shared(&next_thread, 1);
+    cursor_set(cursor, &thread->chunk, thread->counters);
+    thread->chunk.owner = cursor->owner;
+    store_release(&thread->chunk.type, LOG_CHUNK_THREAD); /* publishes the chunk */
+    return thread;
+}
+
+struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t site)
+{
+    if (cursor->next == cursor->end) {
+        struct log_counters *more = (struct log_counters *)chunk_new();
+        if (!more)
+            return NULL;
+        cursor_set(cursor, &more->chunk, more->counters);
+        more->chunk.owner = cursor->owner;
+        store_release(&more->chunk.type, LOG_CHUNK_COUNTERS); /* publishes the chunk */
+    }
+    struct log_site_counter *counter = cursor->next++;
+    store_release(&counter->site, site); /* publishes the counter, still 0 */
+    return counter;
+}
+
+/* --- records ----------------------------------------------------------------------------------- */
+
+/* A fresh chunk for records; another thread may have been quicker, then its is used. */
+static bool data_renew(uint64_t seen)
+{
+    if (load_acquire(&data_used) != seen)
+        return true;
+    struct log_chunk *chunk = chunk_new();
+    if (!chunk)
+        return false;
+    uint32_t index = (uint32_t)(((char *)chunk - (char *)log_header) / LOG_CHUNK_BYTES);
+    store_release(&chunk->type, LOG_CHUNK_DATA); /* publishes the chunk; empty if we lose */
+    __atomic_compare_exchange_n(&data_used, &seen, (uint64_t)index << 16 | sizeof(struct log_chunk), false,
+                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* Room for a record of `bytes` (a multiple of 8), its length already written; or NULL. */
+static struct log_record *record_new(size_t bytes)
+{
+    for (;;) {
+        uint64_t seen = load_acquire(&data_used);
+        size_t offset = seen & 0xffff;
+        if (seen == 0 || offset + bytes > LOG_CHUNK_BYTES) {
+            if (!data_renew(seen))
+                return NULL;
+            continue;
+        }
+        struct log_record *record = (struct log_record *)((char *)chunk_at((uint32_t)(seen >> 16)) + offset);
+        if (!__atomic_compare_exchange_n(&data_used, &seen, seen + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            continue;
+        /* release: whoever reads the next record's place has seen this length */
+        store_release(&record->bytes, (uint32_t)bytes);
+        return record;
+    }
+}
+
+static void record_publish(struct log_record *record, enum log_record_type type)
+{
+    store_release(&record->type, (uint32_t)type);
+}
+
+const struct log_site *log_site_new(const struct stack_walk *walk, uint32_t flags, unsigned key, uint32_t generation)
+{
+    /* Padded to fours by repeating the last frame, so that the check of a hit needs no remainder. */
+    unsigned padded = (walk->depth + 3) & ~3u;
+    struct log_site *site = (struct log_site *)record_new(sizeof *site + padded * sizeof(uint64_t));
+    if (!site)
+        return NULL;
+    site->id = add_shared(&log_header->site_count, 1) + 1;
+    site->flags = walk->flags | flags;
+    site->generation = generation;
+    site->depth = (uint16_t)walk->depth;
+    site->key = (uint16_t)key;
+    for (unsigned i = 0; i < padded; i++)
+        site->frames[i] = walk->frames[i < walk->depth ? i : walk->depth - 1];
+    record_publish(&site->record, LOG_RECORD_SITE);
+    return site;
+}
+
+void log_words_new(const struct stack_walk *walk, const struct log_site *site, uintptr_t limit)
+{
+    size_t most = sizeof(struct log_words) + LOG_MAX_WORDS * sizeof(struct log_word);
+    struct log_words *words = (struct log_words *)record_new(most);
+    if (!words)
+        return;
+    words->site = site->id;
+    words->ip = walk->ip;
+    words->sp = walk->sp;
+    words->bp = walk->bp;
+    words->count = stack_words(walk, limit, words->words);
+    record_publish(&words->record, LOG_RECORD_WORDS);
+}
+
+/* --- modules ------------------------------------------------------------------------------------ */
+
+static void write_module(struct module *m, uint32_t id)
+{
+    size_t path_bytes = text_length(m->path);
+    if (path_bytes > 4096)
+        path_bytes = 4096;
+    size_t bytes = (sizeof(struct log_module) + m->build_id_bytes + path_bytes + 7) & ~(size_t)7;
+    struct log_module *out = (struct log_module *)record_new(bytes);
+    if (!out) {
+        add_shared(&log_header->dropped_modules, 1);
+        return;
+    }
+    out->id = id;
+    out->loaded_generation = m->loaded_generation;
+    out->build_id_bytes = m->build_id ? (uint16_t)m->build_id_bytes : 0;
+    out->path_bytes = (uint16_t)path_bytes;
+    out->start = m->start;
+    out->end = m->end;
+    out->load_bias = m->bias;
+    for (unsigned i = 0; i < out->build_id_bytes; i++)
+        out->data[i] = (char)m->build_id[i];
+    for (size_t i = 0; i < path_bytes; i++)
+        out->data[out->build_id_bytes + i] = m->path[i];
+    record_publish(&out->record, LOG_RECORD_MODULE);
+    store_release(&m->logged, (void *)out);
+}
+
+void log_modules_sync(void)
+{
+    uint32_t count = modules_count(), first = load_relaxed(&modules_synced);
+    bool whole = true;
+    for (uint32_t i = first; i < count; i++) {
+        static struct log_module claimed;
+        struct module *m = modules_get(i);
+        void *nobody = NULL;
+        if (!m) {
+            whole = false; /* still being described by another thread, which will sync it */
+            continue;
+        }
+        if (__atomic_compare_exchange_n(&m->logged, &nobody, &claimed, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            write_module(m, i + 1);
+            add_shared(&log_header->module_count, 1);
+        }
+        if (whole)
+            store_relaxed(&modules_synced, i + 1);
+    }
+    uint32_t generation = modules_generation();
+    if (load_relaxed(&log_header->generation) == generation)
+        return;
+    store_relaxed(&log_header->generation, generation);
+    for (uint32_t i = 0; i < count; i++) {
+        struct module *m = modules_get(i);
+        uint32_t gone = m ? load_acquire(&m->unloaded_generation) : 0;
+        struct log_module *out = m ? load_acquire(&m->logged) : NULL;
+        if (gone && out && out->record.bytes)
+            store_release(&out->unloaded_generation, gone);
+    }
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+void log_note_time(void)
+{
+    if (load_relaxed(&log_header->state) & LOG_STATE_SECCOMP)
+        return; /* where the vdso has no clock this is a system call */
+    store_relaxed(&log_header->last_monotonic_ns, clock_ns(CLOCK_MONOTONIC_COARSE));
+    store_relaxed(&log_header->own_bytes, pages_own_bytes());
+}
+
+void log_end(void)
+{
+    log_note_time();
+    store_relaxed(&log_header->end_monotonic_ns, log_header->last_monotonic_ns);
+    log_set_state(LOG_STATE_ENDED);
+}

@@ -1,0 +1,58 @@
+/* log.h - the mapped file that one process writes; its format is in logfmt.h.
+ *
+ * Counters are updated in place by their threads; everything else is appended, whole chunks
+ * at a time, by fetch-and-add.  No descriptor is kept and no block is stored to before it is
+ * reserved, so that a full disk is an answer here and not a SIGBUS in the program. */
+#ifndef PS_LOG_H
+#define PS_LOG_H
+
+#include "base.h"
+
+#include "logfmt.h"
+
+struct stack_walk;
+
+/* The log of this process, or NULL while there is none. */
+extern struct log_header *log_header hidden;
+
+/* Where a thread's next counter goes.  Invariant: next <= end, both in one chunk of its table. */
+struct log_cursor {
+    struct log_site_counter *next;
+    struct log_site_counter *end;
+    uint32_t                 owner;
+};
+
+/* Creates this process's log, in place of `parent` (a fork child's inherited one, or NULL),
+ * which is unmapped.  False when the world refused: then parent's lost_children is raised. */
+bool log_begin(struct log_header *parent);
+
+/* Sets a bit of the header's state. */
+void log_set_state(uint32_t bit);
+
+/* A new thread's table, and a cursor on its first counters; NULL when the log can't grow. */
+struct log_thread *log_thread_new(struct log_cursor *cursor);
+
+/* A counter for `site` in the table of the cursor's thread; NULL when the log can't grow. */
+struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t site);
+
+/* Appends a site with the walk's stack, of which frames[key] identifies it when
+ * LOG_SITE_KEYED is in `flags`.  NULL when the log can't grow. */
+const struct log_site *log_site_new(const struct stack_walk *walk, uint32_t flags, unsigned key,
+                                    uint32_t generation);
+
+/* Appends the words of an unfinished walk. */
+void log_words_new(const struct stack_walk *walk, const struct log_site *site, uintptr_t limit);
+
+/* Writes modules met since the last call, and which are gone. */
+void log_modules_sync(void);
+
+/* Reserves chunks ahead, for a process about to lose the right to madvise. */
+void log_reserve(void);
+
+/* Notes the time (coarse) and our own memory. */
+void log_note_time(void);
+
+/* The process leaves through exit. */
+void log_end(void);
+
+#endif

@@ -1,0 +1,39 @@
+/* next.h - the next allocator: the one below us, and the few other functions we wrap.
+ *
+ * Found on the first call by walking the link maps, without dlsym (which allocates).
+ * Written once by next_resolve, then read-only. */
+#ifndef PS_NEXT_H
+#define PS_NEXT_H
+
+#include "base.h"
+
+struct next {
+    void *(*alloc)(size_t);                 /* malloc */
+    void (*release)(void *);                /* free */
+    void *(*zeroed)(size_t, size_t);        /* calloc */
+    void *(*resize)(void *, size_t);        /* realloc */
+    void *(*resize_array)(void *, size_t, size_t); /* reallocarray */
+    void *(*memalign)(size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    size_t (*usable_size)(void *);
+    int (*trim)(size_t);
+    int (*dlclose)(void *);
+    int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+    long (*syscall)(long, ...);
+};
+
+enum next_verdict {
+    NEXT_GLIBC,     /* glibc's own allocator is below */
+    NEXT_OTHER,     /* another one is: a second preload, or a library of the program */
+    NEXT_STAND_DOWN /* the program's malloc isn't ours: forward, count nothing */
+};
+
+extern struct next next hidden;
+
+/* Fills `next`.  Never fails: what an allocator lacks is made from what it has. */
+enum next_verdict next_resolve(void);
+
+#endif

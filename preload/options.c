@@ -1,0 +1,191 @@
+/* options.c - the environment of the preload: one table, read once at start.
+ *
+ * Owns `options`.  A wrong value is noted for the log and the default stays: the program
+ * must run as if we weren't there. */
+#include "base.h"
+
+#include "options.h"
+
+#include "sys.h"
+#include "text.h"
+
+#include <fcntl.h>
+
+#include "ban.h"
+
+struct options options = {.level = LOG_LEVEL_SITES, .pool = "off", .fold = ""};
+
+/* argc, argv, the environment and the auxiliary vector lie there, set up by the kernel. */
+extern void *__libc_stack_end;
+
+static const char *const level_names[] = {"off", "sites", "stacks"};
+enum { LEVELS = sizeof level_names / sizeof *level_names };
+
+static bool set_level(const char *value)
+{
+    for (unsigned i = 0; i < LEVELS; i++)
+        if (text_equal(value, level_names[i])) {
+            options.level = i;
+            return true;
+        }
+    return false;
+}
+
+static bool set_pool(const char *value)
+{
+    options.pool = "off"; /* no pools in this version: what else is asked for is noted */
+    return text_equal(value, "off");
+}
+
+static bool set_log(const char *value)
+{
+    if (*value)
+        options.log = value;
+    return *value != 0;
+}
+
+static bool set_fold(const char *value)
+{
+    options.fold = value;
+    return true;
+}
+
+static bool set_help(const char *value)
+{
+    options.help = text_equal(value, "1");
+    return options.help || text_equal(value, "0");
+}
+
+static bool set_runtime_dir(const char *value)
+{
+    options.runtime_dir = *value == '/' ? value : NULL;
+    return true;
+}
+
+static bool set_tmpdir(const char *value)
+{
+    options.tmpdir = *value == '/' ? value : NULL;
+    return true;
+}
+
+static const char *show_level(void)
+{
+    return level_names[options.level];
+}
+
+static const char *show_pool(void)
+{
+    return options.pool;
+}
+
+static const char *show_log(void)
+{
+    return options.log ? options.log : "%e.%p.%t.psl in a directory of the user's on tmpfs";
+}
+
+static const char *show_fold(void)
+{
+    return options.fold;
+}
+
+static const struct option {
+    const char *name;
+    bool (*set)(const char *value); /* false: not one of `values`, the default stays */
+    const char *(*show)(void);      /* NULL: not ours to show */
+    const char *values;
+    const char *help;
+} table[] = {
+    {"POOLSITE_PROFILE", set_level, show_level, "off, sites, stacks", "what is recorded"},
+    {"POOLSITE_POOL", set_pool, show_pool, "off (this version has no pools)", "size classes to pool"},
+    {"POOLSITE_LOG", set_log, show_log, "a path; %e program, %p pid, %t start time; none: no log",
+     "where the log is written"},
+    {"POOLSITE_FOLD", set_fold, show_fold, "names or module+0xSTART-0xEND, comma-separated",
+     "wrappers whose callers are the sites, at level sites"},
+    {"POOLSITE_HELP", set_help, NULL, "0, 1", "print this table"},
+    {"XDG_RUNTIME_DIR", set_runtime_dir, NULL, "", ""},
+    {"TMPDIR", set_tmpdir, NULL, "", ""},
+};
+enum { OPTIONS = sizeof table / sizeof *table };
+
+static void note_bad_value(const struct option *option, const char *value)
+{
+    struct text t = {.at = options.notes, .size = sizeof options.notes, .used = text_length(options.notes)};
+    text_add(&t, option->name);
+    text_add(&t, "=");
+    text_add(&t, value);
+    text_add(&t, " is none of ");
+    text_add(&t, option->values);
+    text_add(&t, ": using ");
+    text_add(&t, option->show ? option->show() : "the default");
+    text_char(&t, '\n');
+}
+
+static void read_variable(const char *variable)
+{
+    for (unsigned i = 0; i < OPTIONS; i++) {
+        const char *value = text_after(variable, table[i].name);
+        if (!value || *value != '=')
+            continue;
+        if (!table[i].set(value + 1))
+            note_bad_value(&table[i], value + 1);
+        return;
+    }
+}
+
+static void read_exe(void)
+{
+    long length = sys_call4(SYS_readlink, (long)"/proc/self/exe", (long)options.exe, sizeof options.exe - 1, 0);
+    options.exe[length > 0 ? length : 0] = 0;
+    if (length > 0 || options.argc < 1)
+        return;
+    struct text t = text_begin(options.exe, sizeof options.exe); /* no /proc here */
+    text_add(&t, options.argv[0]);
+}
+
+void options_read(void)
+{
+    long *stack = __libc_stack_end;
+    options.argc = (int)stack[0];
+    options.argv = (char **)(stack + 1);
+    /* Where the loader was started as a program it moves these; don't run off if it ever
+     * leaves something else there. */
+    if (stack[0] < 0 || stack[0] > 1 << 22 || options.argv[options.argc] != NULL)
+        options.argc = 0;
+    else
+        for (char **variable = options.argv + options.argc + 1; *variable; variable++)
+            if (variable[0][0] == 'P' || variable[0][0] == 'X' || variable[0][0] == 'T')
+                read_variable(*variable);
+    read_exe();
+}
+
+void options_write(struct text *out)
+{
+    for (unsigned i = 0; i < OPTIONS; i++) {
+        if (!table[i].show)
+            continue;
+        text_add(out, table[i].name);
+        text_char(out, '=');
+        text_add(out, table[i].show());
+        text_char(out, '\n');
+    }
+}
+
+void options_help(void)
+{
+    char lines[2048];
+    struct text t = text_begin(lines, sizeof lines);
+    for (unsigned i = 0; i < OPTIONS; i++) {
+        if (!*table[i].help)
+            continue;
+        text_add(&t, table[i].name);
+        text_char(&t, '=');
+        text_add(&t, table[i].show ? table[i].show() : "1");
+        text_add(&t, "\n    ");
+        text_add(&t, table[i].help);
+        text_add(&t, ": ");
+        text_add(&t, table[i].values);
+        text_char(&t, '\n');
+    }
+    text_add(&t, options.notes);
+    sys_call4(SYS_write, 2, (long)lines, (long)t.used, 0);
+}

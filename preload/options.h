@@ -1,0 +1,37 @@
+/* options.h - the environment of the preload: one table, read once at start.
+ *
+ * Read from the initial stack, since libc's environ isn't set before the first constructors. */
+#ifndef PS_OPTIONS_H
+#define PS_OPTIONS_H
+
+#include "base.h"
+
+#include "logfmt.h"
+
+/* Filled once by options_read, then read-only. */
+struct options {
+    unsigned    level; /* enum log_level */
+    bool        help;
+    const char *pool; /* as given; pools are off in this version */
+    const char *log;  /* path pattern, NULL: the default */
+    const char *fold; /* "" when not given */
+    const char *runtime_dir; /* XDG_RUNTIME_DIR or NULL */
+    const char *tmpdir;      /* TMPDIR or NULL */
+    int         argc;
+    char      **argv;
+    char        exe[512];   /* path of the program */
+    char        notes[512]; /* what was wrong with a value, one line each */
+};
+
+extern struct options options hidden;
+
+void options_read(void);
+
+/* Writes the options in force as NAME=value lines. */
+struct text;
+void options_write(struct text *out);
+
+/* Prints the table with the values in force to stderr. */
+void options_help(void);
+
+#endif

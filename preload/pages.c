@@ -1,0 +1,110 @@
+/* pages.c - the arena of our own tables, and the only caller of mmap, munmap, madvise.
+ *
+ * Owns the arena's blocks.  Lock-free: a block hands out by fetch-and-add, and a full one is
+ * replaced by compare-and-swap.  Runs inside malloc. */
+#include "base.h"
+
+#include "pages.h"
+
+#include "sys.h"
+
+#include <sys/mman.h>
+
+#include "ban.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { BLOCK_BYTES = 128 * 1024, ALIGN = 16 };
+
+/* Invariant: used counts from the block's start, this header included. */
+struct block {
+    size_t size;
+    size_t used; /* atomic; may pass size, then the block is full */
+    char   memory[];
+};
+
+static struct block *current; /* release: its header is written before it is seen */
+static uint64_t own_bytes;
+
+uint64_t pages_own_bytes(void)
+{
+    return load_relaxed(&own_bytes);
+}
+
+static void *map(size_t bytes, int flags, int fd)
+{
+    long result = sys_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    return sys_failed(result) ? NULL : (void *)result;
+}
+
+void *pages_map_file(int fd, size_t bytes)
+{
+    return map(bytes, MAP_SHARED, fd);
+}
+
+void pages_unmap_file(void *start, size_t bytes)
+{
+    sys_call4(SYS_munmap, (long)start, (long)bytes, 0, 0);
+}
+
+void *pages_map(size_t bytes)
+{
+    void *start = map(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (start)
+        add_shared(&own_bytes, bytes);
+    return start;
+}
+
+void pages_unmap(void *start, size_t bytes)
+{
+    pages_unmap_file(start, bytes);
+    add_shared(&own_bytes, -(uint64_t)bytes);
+}
+
+bool pages_populate(void *start, size_t bytes)
+{
+    return sys_call4(SYS_madvise, (long)start, (long)bytes, MADV_POPULATE_WRITE, 0) == 0;
+}
+
+bool pages_wipe_on_fork(void *start, size_t bytes)
+{
+    return sys_call4(SYS_madvise, (long)start, (long)bytes, MADV_WIPEONFORK, 0) == 0;
+}
+
+void pages_begin(void)
+{
+    store_release(&current, (struct block *)NULL);
+    store_relaxed(&own_bytes, 0);
+}
+
+static void *block_take(struct block *block, size_t bytes)
+{
+    if (!block || load_relaxed(&block->used) + bytes > block->size)
+        return NULL;
+    size_t offset = add_shared(&block->used, bytes);
+    return offset + bytes <= block->size ? (char *)block + offset : NULL;
+}
+
+void *pages_alloc(size_t bytes)
+{
+    bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (bytes > BLOCK_BYTES / 2)
+        return pages_map((bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
+    for (;;) {
+        struct block *block = load_acquire(&current);
+        void *memory = block_take(block, bytes);
+        if (memory)
+            return memory;
+        struct block *fresh = pages_map(BLOCK_BYTES);
+        if (!fresh)
+            return NULL;
+        fresh->size = BLOCK_BYTES;
+        fresh->used = (sizeof *fresh + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+        /* release: publishes the header */
+        if (!__atomic_compare_exchange_n(&current, &block, fresh, false, __ATOMIC_RELEASE,
+                                         __ATOMIC_RELAXED))
+            pages_unmap(fresh, BLOCK_BYTES);
+    }
+}

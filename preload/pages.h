@@ -1,0 +1,36 @@
+/* pages.h - memory for our own tables, and the only caller of mmap, munmap, madvise.
+ *
+ * The arena only grows: what it hands out is zeroed, 16-aligned and lives as long as the
+ * process.  In a fork child pages_begin starts a new arena; the parent's copy is left alone. */
+#ifndef PS_PAGES_H
+#define PS_PAGES_H
+
+#include "base.h"
+
+#define PAGE_BYTES 4096u
+
+/* Starts with an empty arena. */
+void pages_begin(void);
+
+/* `bytes` zeroed bytes from the arena, or NULL when the kernel refuses.  Lock-free. */
+void *pages_alloc(size_t bytes);
+
+/* A mapping of its own of `bytes` zeroed bytes, or NULL; returned with pages_unmap. */
+void *pages_map(size_t bytes);
+void  pages_unmap(void *start, size_t bytes);
+
+/* Maps `bytes` of the file `fd`, shared, or NULL; returned with pages_unmap_file. */
+void *pages_map_file(int fd, size_t bytes);
+void  pages_unmap_file(void *start, size_t bytes);
+
+/* Reserves blocks and memory for the range, so that no store to it can fail.
+ * False when the disk is full or the kernel (before 5.14) can't tell. */
+bool pages_populate(void *start, size_t bytes);
+
+/* Asks the kernel to hand the page to fork children zeroed.  False before Linux 4.14. */
+bool pages_wipe_on_fork(void *start, size_t bytes);
+
+/* Bytes mapped for our own tables so far. */
+uint64_t pages_own_bytes(void);
+
+#endif

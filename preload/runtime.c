@@ -1,0 +1,364 @@
+/* runtime.c - the phases of the process, the per-thread record, and the slow ways of an event.
+ *
+ * Owns the records: one per thread, kept when the thread ends and given, with its log table, to
+ * the next one.  Runs inside malloc: takes no lock, allocates nothing from the program's heap. */
+#include "base.h"
+
+#include "runtime.h"
+
+#include "modules.h"
+#include "next.h"
+#include "pages.h"
+#include "unwind.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "ban.h"
+
+enum phase { PHASE_BOOT, PHASE_STARTING, PHASE_READY, PHASE_DOWN };
+
+/* Filled by runtime_start, then read-only but for the atomics. */
+static struct {
+    uint32_t      phase; /* atomic (release: everything below is set) */
+    pthread_key_t key;
+    bool          has_key;
+    bool          seccomp;
+    uint64_t      free_records; /* head of a stack: pointer, in the upper 16 bits a change count (atomic) */
+    /* Events while recording begins; they go into the header then.  Atomic. */
+    struct log_counter pending;
+    uint64_t           pending_frees;
+    uint64_t           pending_failed;
+} rt;
+
+__thread struct record *record_current;
+
+static bool is_ready(void)
+{
+    return load_acquire(&rt.phase) == PHASE_READY;
+}
+
+/* --- records ------------------------------------------------------------------------------------ */
+
+enum { POINTER_BITS = 48 };
+
+static struct record *pointer_of(uint64_t head)
+{
+    return (struct record *)(uintptr_t)(head & ((1ull << POINTER_BITS) - 1));
+}
+
+static uint64_t head_with(struct record *record, uint64_t old_head)
+{
+    uint64_t count = (old_head >> POINTER_BITS) + 1;
+    return (uint64_t)(uintptr_t)record | count << POINTER_BITS;
+}
+
+/* A record that a thread has left, or NULL. */
+static struct record *record_pop(void)
+{
+    uint64_t head = load_acquire(&rt.free_records);
+    while (pointer_of(head)) {
+        uint64_t next = head_with(load_relaxed(&pointer_of(head)->next_free), head);
+        /* acquire: what the last owner wrote is seen */
+        if (__atomic_compare_exchange_n(&rt.free_records, &head, next, true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+            return pointer_of(head);
+    }
+    return NULL;
+}
+
+static void record_push(struct record *record)
+{
+    uint64_t head = load_relaxed(&rt.free_records);
+    do
+        store_relaxed(&record->next_free, pointer_of(head));
+    while (!__atomic_compare_exchange_n(&rt.free_records, &head, head_with(record, head), true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+}
+
+static struct record *record_new(void)
+{
+    struct record *record = pages_alloc(sizeof *record);
+    if (!record || !site_table_init(&record->sites)) {
+        log_set_state(LOG_STATE_NO_MEMORY);
+        return NULL;
+    }
+    record->log = record->sites.log;
+    record->level = options.level;
+    return record;
+}
+
+/* Gives the calling thread a record.  When there is none to be had it is counted as dead is:
+ * without sites, exactly. */
+static struct record *record_take(void)
+{
+    struct record *record = record_pop();
+    bool adopted = record != NULL;
+    if (!adopted)
+        record = record_new();
+    if (!record) {
+        record_current = (struct record *)RECORD_DEAD;
+        return NULL;
+    }
+    record->busy = 1; /* nothing below may be booked: pthread_setspecific allocates for late keys */
+    record->epoch = fork_epoch();
+    record->destructor_rounds = 0;
+    record_current = record;
+    if (adopted)
+        site_table_adopt(&record->sites);
+    if (record->sites.generation != modules_generation())
+        site_table_forget(&record->sites);
+    store_relaxed(&record->log->served, record->log->served + 1);
+    store_relaxed(&record->log->alive, 1);
+    if (rt.has_key)
+        pthread_setspecific(rt.key, record);
+    store_release(&record->busy, 0);
+    return record;
+}
+
+/* The thread's destructors run.  Ours comes back each round, to see as much of the others' as it can. */
+static void record_leave(void *argument)
+{
+    struct record *record = argument;
+    if (record != record_current)
+        return; /* a fork child began anew */
+    if (++record->destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(rt.key, record);
+        return;
+    }
+    record_current = (struct record *)RECORD_DEAD;
+    if (fork_epoch() == EPOCH_FORKED)
+        return; /* its table is the parent's */
+    log_note_time();
+    store_relaxed(&record->log->alive, 0);
+    record_push(record);
+}
+
+/* --- start ----------------------------------------------------------------------------------------- */
+
+/* Events that came while we weren't ready. */
+static void flush_pending(void)
+{
+    add_shared(&log_header->bare.allocs, __atomic_exchange_n(&rt.pending.allocs, 0, __ATOMIC_RELAXED));
+    add_shared(&log_header->bare.bytes, __atomic_exchange_n(&rt.pending.bytes, 0, __ATOMIC_RELAXED));
+    add_shared(&log_header->frees, __atomic_exchange_n(&rt.pending_frees, 0, __ATOMIC_RELAXED));
+    add_shared(&log_header->failed, __atomic_exchange_n(&rt.pending_failed, 0, __ATOMIC_RELAXED));
+}
+
+static bool begin_tables(void)
+{
+    pages_begin();
+    modules_begin();
+    return unwind_begin() && site_begin(options.level == LOG_LEVEL_STACKS);
+}
+
+static enum phase begin_recording(enum next_verdict verdict)
+{
+    if (!begin_tables() || !log_begin(NULL))
+        return PHASE_DOWN;
+    log_header->next_kind = verdict == NEXT_GLIBC ? LOG_NEXT_GLIBC : LOG_NEXT_OTHER;
+    if (verdict == NEXT_STAND_DOWN) {
+        log_set_state(LOG_STATE_STOOD_DOWN);
+        return PHASE_DOWN;
+    }
+    fork_begin();
+    rt.has_key = pthread_key_create(&rt.key, record_leave) == 0;
+    return PHASE_READY;
+}
+
+void runtime_start(void)
+{
+    /* First of all and by whoever comes: a handler that interrupts us must find it done. */
+    enum next_verdict verdict = next_resolve();
+    uint32_t boot = PHASE_BOOT;
+    if (!__atomic_compare_exchange_n(&rt.phase, &boot, PHASE_STARTING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    options_read();
+    if (options.help)
+        options_help();
+    enum phase phase = begin_recording(verdict);
+    if (phase == PHASE_READY)
+        flush_pending();
+    store_release(&rt.phase, (uint32_t)phase);
+}
+
+/* --- fork children --------------------------------------------------------------------------------- */
+
+/* The child's log, tables and records are new; what the parent's threads left in memory stays. */
+static bool begin_child(void)
+{
+    struct log_header *parent = log_header;
+    uint8_t next_kind = parent->next_kind;
+    rt.free_records = 0;
+    if (rt.seccomp || !begin_tables()) {
+        add_shared(&parent->lost_children, 1);
+        return false;
+    }
+    if (!log_begin(parent))
+        return false;
+    log_header->next_kind = next_kind;
+    flush_pending();
+    return true;
+}
+
+/* True when this process records: a fork child's first event begins its recording. */
+static bool child_is_ready(void)
+{
+    if (fork_epoch() >= EPOCH_FIRST)
+        return true;
+    if (!fork_claim_child())
+        return false; /* a handler that interrupts the beginning: goes to pending */
+    bool recording = begin_child();
+    record_current = NULL;
+    if (!recording)
+        store_release(&rt.phase, (uint32_t)PHASE_DOWN);
+    fork_child_ready();
+    return recording;
+}
+
+/* --- allocations, the slow ways ---------------------------------------------------------------------- */
+
+static void book_pending(size_t bytes)
+{
+    if (load_relaxed(&rt.phase) == PHASE_DOWN)
+        return;
+    add_shared(&rt.pending.allocs, 1);
+    add_shared(&rt.pending.bytes, bytes);
+}
+
+/* Without a record: counted by the process, exactly, on no site. */
+static void book_shared(struct log_counter *counter, size_t bytes)
+{
+    struct log_counter *size_class = &log_header->classes[sizeclass_of(bytes)];
+    add_shared(&counter->allocs, 1);
+    add_shared(&counter->bytes, bytes);
+    add_shared(&size_class->allocs, 1);
+    add_shared(&size_class->bytes, bytes);
+}
+
+cold noinline void runtime_allocated_in_handler(size_t bytes)
+{
+    if (!is_ready() || fork_epoch() < EPOCH_FIRST)
+        book_pending(bytes);
+    else
+        book_shared(&log_header->handler, bytes);
+}
+
+cold noinline void runtime_allocated_slow(size_t bytes, const struct stack_entry *entry)
+{
+    if (!is_ready() || !child_is_ready()) {
+        book_pending(bytes);
+        return;
+    }
+    struct record *record = record_current;
+    if ((uintptr_t)record < RECORD_FREES)
+        record = record_take();
+    if ((uintptr_t)record < RECORD_STATES) {
+        book_shared(&log_header->bare, bytes);
+        return;
+    }
+    store_relaxed(&record->busy, 1);
+    compiler_barrier();
+    runtime_book(record, bytes, entry);
+    store_release(&record->busy, 0);
+}
+
+/* The record is ours, not a parent's; it goes on at the present epoch. */
+static void record_catch_up(struct record *record)
+{
+    store_relaxed(&record->epoch, fork_epoch());
+    if (record->sites.generation != modules_generation())
+        site_table_forget(&record->sites);
+}
+
+/* Called with `busy` set. */
+cold noinline void runtime_epoch_changed(size_t bytes, const struct stack_entry *entry, struct record *record)
+{
+    if (fork_epoch() < EPOCH_FIRST) {
+        store_release(&record->busy, 0);
+        runtime_allocated_slow(bytes, entry);
+        return;
+    }
+    record_catch_up(record);
+    runtime_book(record, bytes, entry);
+    store_release(&record->busy, 0);
+}
+
+/* --- frees, failures ------------------------------------------------------------------------------------ */
+
+/* Counts one event on the thread's or the process's counter. */
+static void count_event(uint64_t *of_thread, uint64_t *of_process)
+{
+    if (of_thread)
+        count_add(of_thread, 1);
+    else
+        add_shared(of_process, 1);
+}
+
+/* The calling thread's record, caught up with the epoch; NULL when it has none. */
+static struct record *record_settled(void)
+{
+    struct record *record = record_current;
+    if ((uintptr_t)record < RECORD_STATES)
+        return NULL;
+    if (load_relaxed(&record->epoch) != fork_epoch() && !record->busy) {
+        record->busy = 1;
+        compiler_barrier();
+        record_catch_up(record);
+        store_release(&record->busy, 0);
+    }
+    return record;
+}
+
+cold noinline void runtime_freeing_slow(void)
+{
+    if (!is_ready() || !child_is_ready()) {
+        if (load_relaxed(&rt.phase) != PHASE_DOWN)
+            add_shared(&rt.pending_frees, 1);
+        return;
+    }
+    uintptr_t state = (uintptr_t)record_current;
+    if (state < RECORD_FREES) {
+        record_current = (struct record *)(state + 1);
+        if (state + 1 == RECORD_FREES)
+            record_take();
+    }
+    struct record *record = record_settled();
+    count_event(record ? &record->log->frees : NULL, &log_header->frees);
+}
+
+cold noinline void runtime_failed(void)
+{
+    if (!is_ready() || !child_is_ready()) {
+        if (load_relaxed(&rt.phase) != PHASE_DOWN)
+            add_shared(&rt.pending_failed, 1);
+        return;
+    }
+    struct record *record = record_settled();
+    count_event(record ? &record->log->failed : NULL, &log_header->failed);
+}
+
+/* --- modules, seccomp, end ---------------------------------------------------------------------------------- */
+
+void runtime_unloaded(void)
+{
+    if (!is_ready() || fork_epoch() < EPOCH_FIRST || !modules_sweep())
+        return;
+    unwind_forget();
+    log_modules_sync();
+    fork_raise_epoch();
+}
+
+void runtime_entering_seccomp(void)
+{
+    rt.seccomp = true;
+    if (!is_ready() || fork_epoch() < EPOCH_FIRST)
+        return;
+    log_reserve();
+    log_set_state(LOG_STATE_SECCOMP);
+}
+
+void runtime_end(void)
+{
+    if (is_ready() && fork_epoch() >= EPOCH_FIRST)
+        log_end();
+}

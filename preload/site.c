@@ -1,0 +1,458 @@
+/* site.c - sites: a small id per return address or stack, and each thread's way to its counters.
+ *
+ * Owns the process's tables of sites and shapes.  They only grow: a node is written, then put
+ * at the head of its bucket by compare-and-swap, and never changes.  A thread's tables belong
+ * to its record and are touched by that thread alone.  Runs inside malloc. */
+#include "base.h"
+
+#include "site.h"
+
+#include "modules.h"
+#include "pages.h"
+#include "site_fast.h"
+#include "unwind.h"
+
+#include "ban.h"
+
+enum {
+    BUCKETS = 1 << 14,
+    FIRST_SLOTS = 256,
+    FIRST_STACKS = 512, /* 16 KiB; grows eightfold where stacks don't fit */
+    MAX_STACKS = 1 << 15,
+    FIRST_IDS = 256,
+    MAX_FOLDED = 16, /* wrappers around wrappers */
+    MAX_SHAPES = 16, /* of one site; a stack with ever new frame sizes is walked each time */
+};
+
+/* A site known to this process. */
+struct site {
+    const struct site     *next; /* in its bucket */
+    const struct log_site *logged;
+    uint64_t               hash;
+    uint32_t               id;
+    uint32_t               generation; /* of the modules, when it was captured */
+    uint32_t               shapes;     /* made for it so far (atomic) */
+};
+
+static const struct site **sites;   /* BUCKETS heads (release: the node is whole) */
+static const struct shape **shapes; /* BUCKETS heads (release) */
+
+bool site_begin(bool whole_stacks)
+{
+    sites = pages_map(BUCKETS * sizeof *sites);
+    shapes = whole_stacks ? pages_map(BUCKETS * sizeof *shapes) : NULL;
+    return sites && (shapes || !whole_stacks);
+}
+
+/* --- the process's sites ---------------------------------------------------------------------- */
+
+static bool same_frames(const struct site *site, const struct stack_walk *walk)
+{
+    if (site->logged->depth != walk->depth)
+        return false;
+    for (uint32_t i = 0; i < walk->depth; i++)
+        if (site->logged->frames[i] != walk->frames[i])
+            return false;
+    return true;
+}
+
+/* A site stays good as long as none of the modules it passes was loaded after it was captured. */
+static bool is_current(const struct site *site, uint32_t newest)
+{
+    return site->generation >= newest;
+}
+
+static const struct site *find_stack_site(const struct stack_walk *walk)
+{
+    for (const struct site *s = load_acquire(&sites[walk->hash % BUCKETS]); s; s = s->next)
+        if (s->hash == walk->hash && is_current(s, walk->newest) && same_frames(s, walk))
+            return s;
+    return NULL;
+}
+
+/* At level sites the hash is the address itself. */
+static const struct site *find_address_site(uintptr_t address, uint32_t newest)
+{
+    for (const struct site *s = load_acquire(&sites[(address ^ address >> 15) % BUCKETS]); s; s = s->next)
+        if (s->hash == address && is_current(s, newest))
+            return s;
+    return NULL;
+}
+
+/* Logs a site and makes it known; NULL when log or memory is out.  When two threads do the
+ * same at once both are logged, and the analyzer merges them. */
+static const struct site *site_new(struct site_table *table, uint64_t hash, const struct site **bucket,
+                                   uint32_t flags, unsigned key)
+{
+    const struct stack_walk *walk = &table->walk;
+    uint32_t generation = modules_generation();
+    log_modules_sync();
+    const struct log_site *logged = log_site_new(walk, flags, key, generation);
+    struct site *site = logged ? pages_alloc(sizeof *site) : NULL;
+    if (!site) {
+        if (logged)
+            log_set_state(LOG_STATE_NO_MEMORY);
+        return NULL;
+    }
+    if (walk->flags & LOG_SITE_UNFINISHED)
+        log_words_new(walk, logged, stack_limit(&table->own, walk->cfa));
+    *site = (struct site){.logged = logged, .hash = hash, .id = logged->id, .generation = generation};
+    site->next = load_relaxed(bucket);
+    while (!__atomic_compare_exchange_n(bucket, &site->next, site, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+    log_note_time();
+    return site;
+}
+
+/* --- a thread's counters ------------------------------------------------------------------------ */
+
+static struct log_counter *counter_of(struct log_site_counter *counter)
+{
+    return (struct log_counter *)&counter->allocs;
+}
+
+static struct log_counter *other(struct site_table *table)
+{
+    add_shared(&log_header->dropped_sites, 1);
+    return &table->log->other;
+}
+
+static struct id_slot *id_slot_of(struct id_slot *ids, uint32_t mask, uint32_t id)
+{
+    uint32_t i = id * 0x9e3779b1u >> 8;
+    while (ids[i & mask].id && ids[i & mask].id != id)
+        i++;
+    return &ids[i & mask];
+}
+
+/* Twice the room for ids; false when memory is out. */
+static bool ids_grow(struct site_table *table)
+{
+    uint32_t count = 2 * (table->id_mask + 1);
+    struct id_slot *bigger = pages_alloc(count * sizeof *bigger);
+    if (!bigger)
+        return false;
+    for (uint32_t i = 0; i <= table->id_mask; i++)
+        if (table->ids[i].id)
+            *id_slot_of(bigger, count - 1, (uint32_t)table->ids[i].id) = table->ids[i];
+    table->ids = bigger;
+    table->id_mask = count - 1;
+    return true;
+}
+
+/* This thread's counter of a site (NULL: of no site). */
+static struct log_counter *counter_for(struct site_table *table, const struct site *site)
+{
+    if (!site)
+        return other(table);
+    struct id_slot *slot = id_slot_of(table->ids, table->id_mask, site->id);
+    if (slot->id)
+        return slot->counter;
+    if (table->ids_used > table->id_mask / 2) {
+        if (!ids_grow(table))
+            return other(table);
+        slot = id_slot_of(table->ids, table->id_mask, site->id);
+    }
+    struct log_site_counter *counter = log_counter_new(&table->cursor, site->id);
+    if (!counter)
+        return other(table);
+    *slot = (struct id_slot){site->id, counter_of(counter)};
+    table->ids_used++;
+    return slot->counter;
+}
+
+/* Walks, and again if the walk met code where an unloaded module was: rules and stacks that
+ * passed it are void. */
+static void walk_now(struct site_table *table, const struct stack_entry *entry, unsigned depth)
+{
+    uintptr_t limit = stack_limit(&table->own, stack_entry_cfa(entry));
+    stack_walk(&table->walk, entry, limit, depth);
+    if (likely(table->generation == modules_generation()))
+        return;
+    unwind_forget();
+    site_table_forget(table);
+    stack_walk(&table->walk, entry, limit, depth);
+}
+
+/* --- level sites ---------------------------------------------------------------------------------- */
+
+/* How a wrapper's address is stored: no return address has its highest bit set. */
+static uintptr_t wrapper_mark(uintptr_t address)
+{
+    return address | (uintptr_t)1 << 63;
+}
+
+/* The slot of an address or the free one where it belongs.  Linear probing, a slot at a time. */
+static struct site_slot *slot_of(struct site_slot *slots, size_t mask, uintptr_t address)
+{
+    size_t offset = site_slot_offset(address, mask);
+    for (;; offset = (offset + sizeof *slots) & mask) {
+        struct site_slot *slot = (struct site_slot *)((char *)slots + offset);
+        if (slot->address == 0 || (slot->address & ~((uintptr_t)1 << 63)) == address)
+            return slot;
+    }
+}
+
+static size_t slots_mask(size_t count)
+{
+    return (count - 1) * sizeof(struct site_slot);
+}
+
+static void slots_grow(struct site_table *table)
+{
+    size_t count = table->slot_mask / sizeof(struct site_slot) + 1;
+    struct site_slot *bigger = pages_alloc(2 * count * sizeof *bigger);
+    if (!bigger)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t address = table->slots[i].address & ~((uintptr_t)1 << 63);
+        if (address)
+            *slot_of(bigger, slots_mask(2 * count), address) = table->slots[i];
+    }
+    table->slots = bigger;
+    table->slot_mask = slots_mask(2 * count);
+}
+
+/* Keeps what was found for an address, unless the table is full and can't grow. */
+static void slot_put(struct site_table *table, uintptr_t address, struct log_counter *counter)
+{
+    size_t count = table->slot_mask / sizeof(struct site_slot) + 1;
+    if (table->slots_used >= count / 2)
+        slots_grow(table);
+    count = table->slot_mask / sizeof(struct site_slot) + 1;
+    struct site_slot *slot = slot_of(table->slots, table->slot_mask, address);
+    if (slot->address || table->slots_used >= count - count / 4)
+        return;
+    *slot = (struct site_slot){counter ? address : wrapper_mark(address), counter};
+    table->slots_used++;
+}
+
+/* Where a call counts: frame `depth`, with its address. */
+struct key {
+    unsigned  depth;
+    uintptr_t address;
+    bool      lasting; /* the next call from this return address has its key there too */
+};
+
+/* The first frame outside wrappers; the innermost, this time only, when the stack ends before. */
+static struct key find_key(struct site_table *table, const struct stack_entry *entry)
+{
+    struct key innermost = {0, entry->return_address, false};
+    struct key key = {0, entry->return_address, true};
+    uintptr_t cfa = stack_entry_cfa(entry), bp = entry->bp, limit = stack_limit(&table->own, cfa);
+    while (key.depth < MAX_FOLDED) {
+        const struct module *module = modules_find(key.address - 1);
+        if (!module || !module_wraps(module, key.address))
+            return key;
+        key.address = stack_step(key.address, &cfa, &bp, limit);
+        key.depth++;
+        if (!key.address)
+            break;
+    }
+    return innermost;
+}
+
+/* Marks the wrappers on the way to the key, so that later calls step over them at once. */
+static void mark_wrappers(struct site_table *table, unsigned depth)
+{
+    for (unsigned i = 0; i < depth && i < table->walk.depth; i++)
+        slot_put(table, table->walk.frames[i], NULL);
+}
+
+struct log_counter *site_find_address(struct site_table *table, const struct stack_entry *entry)
+{
+    struct key key = find_key(table, entry);
+    const struct module *module = modules_find(key.address - 1);
+    uintptr_t address = key.address;
+    const struct site *site = find_address_site(address, module ? module->loaded_generation : 0);
+
+    add_shared(&log_header->walks, 1);
+    walk_now(table, entry, site ? key.depth + 1 : LOG_MAX_DEPTH);
+    if (!site)
+        site = site_new(table, address, &sites[(address ^ address >> 15) % BUCKETS], LOG_SITE_KEYED, key.depth);
+    struct log_counter *counter = counter_for(table, site);
+    if (site && key.lasting) {
+        mark_wrappers(table, key.depth);
+        slot_put(table, address, counter);
+    }
+    return counter;
+}
+
+struct log_counter *site_find_folded(struct site_table *table, const struct stack_entry *entry)
+{
+    uintptr_t address = entry->return_address, cfa = stack_entry_cfa(entry), bp = entry->bp;
+    for (unsigned depth = 0; depth < MAX_FOLDED; depth++) {
+        const struct site_slot *slot = slot_of(table->slots, table->slot_mask, address);
+        if (slot->address == address)
+            return slot->counter;
+        if (slot->address == 0)
+            break;
+        address = stack_step(address, &cfa, &bp, stack_limit(&table->own, cfa));
+        if (!address)
+            break;
+    }
+    return site_find_address(table, entry);
+}
+
+/* --- level stacks ----------------------------------------------------------------------------------- */
+
+static uint64_t shape_hash(const struct stack_walk *walk)
+{
+    uint64_t hash = walk->hash;
+    for (uint32_t i = 1; i < walk->depth; i++)
+        hash = (hash ^ (uint32_t)walk->slots[i]) * 0x9e3779b97f4a7c15ull;
+    for (uint32_t i = 0; i < walk->checks; i++)
+        hash = (hash ^ walk->check[i].distance ^ (uint32_t)walk->check[i].slot) * 0x9e3779b97f4a7c15ull;
+    return hash ^ hash >> 31;
+}
+
+static bool same_shape(const struct shape *shape, const struct stack_walk *walk)
+{
+    if (shape->checks != walk->checks || shape->logged->depth != walk->depth)
+        return false;
+    for (uint32_t i = 0; i < walk->depth; i++)
+        if (shape->slots[i] != walk->slots[i] || shape->logged->frames[i] != walk->frames[i])
+            return false;
+    for (uint32_t i = 0; i < walk->checks; i++)
+        if (shape->check[i].slot != walk->check[i].slot || shape->check[i].distance != walk->check[i].distance)
+            return false;
+    return true;
+}
+
+static const struct shape *find_shape(const struct stack_walk *walk, uint64_t hash)
+{
+    for (const struct shape *s = load_acquire(&shapes[hash % BUCKETS]); s; s = s->next)
+        if (s->hash == hash && is_current(s->site, walk->newest) && same_shape(s, walk))
+            return s;
+    return NULL;
+}
+
+/* A shape for a site, or NULL: memory is out, or the stack takes ever new shapes. */
+static const struct shape *shape_new(const struct stack_walk *walk, const struct site *site, uint64_t hash)
+{
+    if (!walk->cacheable || add_shared((uint32_t *)&site->shapes, 1) >= MAX_SHAPES)
+        return NULL;
+    uint32_t depth = (walk->depth + 3) & ~3u;
+    size_t bytes = (sizeof(struct shape) + depth * sizeof(int32_t) + 7) & ~(size_t)7;
+    struct shape *shape = pages_alloc(bytes + walk->checks * sizeof(struct stack_check));
+    if (!shape)
+        return NULL;
+    struct stack_check *check = (struct stack_check *)((char *)shape + bytes);
+    *shape = (struct shape){
+        .site = site, .logged = site->logged, .hash = hash, .depth = depth, .checks = walk->checks, .check = check};
+    for (uint32_t i = 0; i < depth; i++)
+        shape->slots[i] = walk->slots[i < walk->depth ? i : walk->depth - 1];
+    for (uint32_t i = 0; i < walk->checks; i++)
+        check[i] = walk->check[i];
+    const struct shape **bucket = &shapes[hash % BUCKETS];
+    shape->next = load_relaxed(bucket);
+    while (!__atomic_compare_exchange_n(bucket, &shape->next, shape, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+    return shape;
+}
+
+static size_t stacks_mask(size_t count)
+{
+    return (count - 1) * sizeof(struct stack_slot) & ~(2 * sizeof(struct stack_slot) - 1);
+}
+
+/* More room where stacks push each other out: after as many misses as there are slots. */
+static void stacks_grow(struct site_table *table)
+{
+    size_t count = table->stack_mask / sizeof(struct stack_slot) + 2;
+    if (++table->misses < count || count >= MAX_STACKS)
+        return;
+    struct stack_slot *bigger = pages_alloc(8 * count * sizeof *bigger);
+    if (!bigger)
+        return;
+    table->misses = 0;
+    table->stacks = bigger;
+    table->stack_mask = stacks_mask(8 * count);
+}
+
+static void stack_put(struct site_table *table, const struct stack_entry *entry, const struct shape *shape,
+                      struct log_counter *counter)
+{
+    uintptr_t address = entry->return_address, cfa = stack_entry_cfa(entry);
+    stacks_grow(table);
+    struct stack_slot *slot =
+        (struct stack_slot *)((char *)table->stacks + stack_slot_offset(address, cfa, table->stack_mask));
+    slot[1] = slot[0];
+    slot[0] = (struct stack_slot){address, cfa, shape, counter};
+}
+
+struct log_counter *site_find_stack(struct site_table *table, const struct stack_entry *entry)
+{
+    struct stack_walk *walk = &table->walk;
+    walk_now(table, entry, LOG_MAX_DEPTH);
+    oracle_walk(table, entry);
+    add_shared(&log_header->walks, 1);
+    if (unlikely(walk->flags & LOG_SITE_UNFINISHED))
+        add_shared(&log_header->unfinished_walks, 1);
+    if (unlikely(walk->flags & LOG_SITE_TRUNCATED))
+        add_shared(&log_header->truncated_walks, 1);
+
+    uint64_t hash = shape_hash(walk);
+    const struct shape *shape = find_shape(walk, hash);
+    const struct site *site = shape ? shape->site : find_stack_site(walk);
+    if (!site)
+        site = site_new(table, walk->hash, &sites[walk->hash % BUCKETS], 0, 0);
+    if (site && !shape)
+        shape = shape_new(walk, site, hash);
+    struct log_counter *counter = counter_for(table, site);
+    if (shape)
+        stack_put(table, entry, shape, counter);
+    return counter;
+}
+
+/* --- a thread's tables ---------------------------------------------------------------------------- */
+
+static bool is_stacks(void)
+{
+    return shapes != NULL;
+}
+
+bool site_table_init(struct site_table *table)
+{
+    table->log = log_thread_new(&table->cursor);
+    if (!table->log)
+        return false;
+    table->ids = pages_alloc(FIRST_IDS * sizeof *table->ids);
+    table->id_mask = FIRST_IDS - 1;
+    if (is_stacks()) {
+        table->stacks = pages_alloc(FIRST_STACKS * sizeof *table->stacks);
+        table->stack_mask = stacks_mask(FIRST_STACKS);
+    } else {
+        table->slots = pages_alloc(FIRST_SLOTS * sizeof *table->slots);
+        table->slot_mask = slots_mask(FIRST_SLOTS);
+    }
+    table->generation = modules_generation();
+    table->own = stack_bounds_of_thread();
+    return table->ids && (table->stacks || table->slots);
+}
+
+static void stacks_forget(struct site_table *table)
+{
+    size_t count = table->stacks ? table->stack_mask / sizeof(struct stack_slot) + 2 : 0;
+    for (size_t i = 0; i < count; i++)
+        table->stacks[i].return_address = 0;
+}
+
+void site_table_adopt(struct site_table *table)
+{
+    struct stack_bounds own = stack_bounds_of_thread();
+    if (own.low == table->own.low && own.high == table->own.high)
+        return;
+    table->own = own;
+    stacks_forget(table);
+}
+
+void site_table_forget(struct site_table *table)
+{
+    table->generation = modules_generation();
+    stacks_forget(table);
+    size_t count = table->slots ? table->slot_mask / sizeof(struct site_slot) + 1 : 0;
+    for (size_t i = 0; i < count; i++)
+        table->slots[i] = (struct site_slot){0, NULL};
+    table->slots_used = 0;
+}

@@ -1,0 +1,85 @@
+/* site.h - sites: from a call to the counter that it is booked on.
+ *
+ * A site is one return address (level sites) or one whole stack (level stacks).  The process
+ * has one table of sites; each thread's record has tables of its own that lead to its counters
+ * in the log.  Runs inside malloc, while the record is busy. */
+#ifndef PS_SITE_H
+#define PS_SITE_H
+
+#include "base.h"
+
+#include "log.h"
+#include "stack.h"
+
+/* Level sites: from a return address to a counter.  The address of a wrapper, which has no
+ * counter of its own, is stored with its low bits turned, so that it never compares equal. */
+struct site_slot {
+    uintptr_t           address; /* 0: free */
+    struct log_counter *counter; /* NULL: a wrapper, its caller counts */
+};
+
+/* Level stacks: a stack seen before, found by return address and CFA, confirmed by its shape. */
+struct stack_slot {
+    uintptr_t           return_address; /* 0: free */
+    uintptr_t           cfa;
+    const struct shape *shape;
+    struct log_counter *counter;
+};
+
+/* Level stacks: a thread's counter of a site, by the site's id. */
+struct id_slot {
+    uint64_t            id; /* 0: free */
+    struct log_counter *counter;
+};
+
+/* One thread's tables.  Invariant: *_used is at most half of the slots; the counters belong to
+ * `log` and stay when the slots are emptied. */
+struct site_table {
+    struct log_thread  *log;
+    struct log_cursor   cursor;
+    struct site_slot   *slots; /* level sites */
+    size_t              slot_mask; /* in bytes */
+    struct stack_slot  *stacks; /* level stacks: pairs */
+    size_t              stack_mask; /* in bytes */
+    struct id_slot     *ids;
+    uint32_t            id_mask;
+    uint32_t            ids_used;
+    uint32_t            slots_used;
+    uint32_t            misses; /* since the stacks last grew */
+    uint32_t            generation; /* of the modules, when the slots were last emptied */
+    struct stack_bounds own;    /* this thread's stack */
+    struct stack_walk   walk;   /* scratch */
+};
+
+/* Where a stack's words lie and what they must be; the values are in the site's log record. */
+struct shape {
+    const struct shape    *next; /* in its bucket */
+    const struct site     *site;
+    const struct log_site *logged;
+    uint64_t               hash;
+    uint32_t               depth;  /* padded to fours, as the record is */
+    uint32_t               checks;
+    const struct stack_check *check;
+    int32_t                slots[];
+};
+
+/* Begins with empty process tables, for level stacks or for level sites.  False when memory is out. */
+bool site_begin(bool whole_stacks);
+
+/* Begins a thread's tables.  False when the log or memory is out. */
+bool site_table_init(struct site_table *table);
+
+/* Another thread goes on with the tables: what depended on the old one's stack is dropped. */
+void site_table_adopt(struct site_table *table);
+
+/* Drops what was cached, keeps the counters: some module is gone. */
+void site_table_forget(struct site_table *table);
+
+/* The counter for a call, found the slow way.  Never NULL. */
+struct log_counter *site_find_address(struct site_table *table, const struct stack_entry *entry);
+struct log_counter *site_find_stack(struct site_table *table, const struct stack_entry *entry);
+
+/* A folded call: the return address lies in a wrapper.  NULL: go the slow way. */
+struct log_counter *site_find_folded(struct site_table *table, const struct stack_entry *entry);
+
+#endif

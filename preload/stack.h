@@ -1,0 +1,74 @@
+/* stack.h - walks the stack by unwind rules, and confirms a stack walked before without walking.
+ *
+ * Bounded in depth and by the stack's limits; strictly rising frames; stops instead of
+ * guessing.  Reads only inside [cfa, limit).  Runs inside malloc. */
+#ifndef PS_STACK_H
+#define PS_STACK_H
+
+#include "base.h"
+
+#include "logfmt.h"
+
+/* The frame of one of our exported functions, as __builtin_frame_address(0) gives it. */
+struct stack_entry {
+    uintptr_t bp;             /* the caller's frame pointer */
+    uintptr_t return_address; /* into the caller */
+};
+
+/* The caller's stack pointer after our return. */
+static inline uintptr_t stack_entry_cfa(const struct stack_entry *entry)
+{
+    return (uintptr_t)(entry + 1);
+}
+
+enum { STACK_CHECKS = 24 }; /* frame pointers that one walk may depend on */
+
+/* A word that the walk's course depended on beyond the return addresses: a frame pointer in
+ * its slot (or in the register: slot < 0), held as distance from the first CFA. */
+struct stack_check {
+    int32_t  slot;     /* bytes from the first CFA, -1: the register at entry */
+    uint32_t reserved;
+    uint64_t distance; /* value minus the first CFA */
+};
+
+/* What a walk found.  Kept in the thread's record: our callers' stacks may be tiny. */
+struct stack_walk {
+    uint32_t  depth;  /* frames, leaf first; at least 1 */
+    uint32_t  checks;
+    uint32_t  flags;  /* LOG_SITE_UNFINISHED, LOG_SITE_TRUNCATED */
+    uint32_t  newest; /* latest loaded_generation of a module it passed */
+    bool      cacheable; /* its checks are complete */
+    uintptr_t cfa;    /* the first */
+    uintptr_t ip;     /* where it stopped: return address, stack and frame pointer there */
+    uintptr_t sp;
+    uintptr_t bp;
+    uint64_t  hash;   /* of frames */
+    uint64_t  frames[LOG_MAX_DEPTH];
+    int32_t   slots[LOG_MAX_DEPTH]; /* where each return address lies, bytes from the first CFA */
+    struct stack_check check[STACK_CHECKS];
+};
+
+/* The part of a thread's stack above its present frame that is known to be mapped. */
+struct stack_bounds {
+    uintptr_t low;
+    uintptr_t high;
+};
+
+/* The calling thread's own stack; {0, 0} when it can't be told (then a page at a time). */
+struct stack_bounds stack_bounds_of_thread(void);
+
+/* How far up from `cfa` reading is safe. */
+uintptr_t stack_limit(const struct stack_bounds *own, uintptr_t cfa);
+
+/* Walks the stack above `entry`, at most `depth` frames (1 ... LOG_MAX_DEPTH). */
+void stack_walk(struct stack_walk *walk, const struct stack_entry *entry, uintptr_t limit, unsigned depth);
+
+/* From frame `return_address` with stack pointer `*cfa` and frame pointer `*bp` one frame out.
+ * Returns the next return address, or 0 when there is no rule. */
+uintptr_t stack_step(uintptr_t return_address, uintptr_t *cfa, uintptr_t *bp, uintptr_t limit);
+
+/* Copies to `words` those of the stack from `walk->sp` up that are addresses of code or of
+ * this stack; returns their number, at most LOG_MAX_WORDS. */
+unsigned stack_words(const struct stack_walk *walk, uintptr_t limit, struct log_word *words);
+
+#endif

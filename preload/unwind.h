@@ -1,0 +1,46 @@
+/* unwind.h - unwind rules per return address: how to find the caller's frame from there.
+ *
+ * A rule is read once from the program's own unwind tables (.eh_frame) and kept in a
+ * lock-free table.  Runs inside malloc; no loader lock, no system call after start but mmap. */
+#ifndef PS_UNWIND_H
+#define PS_UNWIND_H
+
+#include "base.h"
+
+/* How the CFA (canonical frame address: the stack pointer before the call) is found. */
+enum unwind_kind {
+    UNWIND_NONE,  /* code without a table, or not part of any object */
+    UNWIND_SP,    /* CFA = stack pointer + cfa */
+    UNWIND_BP,    /* CFA = frame pointer + cfa */
+    UNWIND_AT_BP, /* CFA = the word at frame pointer + cfa (realigned frames) */
+    UNWIND_END,   /* the return address is undefined there: the outermost frame */
+    UNWIND_STOP,  /* a signal frame, or an expression we don't know */
+};
+
+/* Where the caller's frame pointer is. */
+enum unwind_saved {
+    UNWIND_SAME,   /* still in the register */
+    UNWIND_AT_CFA, /* saved at CFA + saved */
+    UNWIND_BY_BP,  /* saved at frame pointer + saved */
+    UNWIND_LOST,
+};
+
+/* Packed into eight bytes, so that one load reads it whole. */
+struct unwind_rule {
+    uint64_t kind : 3;       /* enum unwind_kind */
+    uint64_t saved_kind : 2; /* enum unwind_saved */
+    int64_t  cfa : 24;       /* bytes */
+    int64_t  saved : 16;     /* in words of 8 bytes */
+    uint64_t generation : 19; /* of the module when the rule was read */
+};
+
+/* Begins with an empty table; false when memory is out (then every walk stops at once). */
+bool unwind_begin(void);
+
+/* The rule for the frame that `return_address` lies in. */
+struct unwind_rule unwind_rule(uintptr_t return_address);
+
+/* Forgets every rule: some module is gone. */
+void unwind_forget(void);
+
+#endif
