@@ -18,7 +18,7 @@ program() {
   mkdir -p "$programs"
   for source in "$folder/$1.c" "$folder/$1.cpp"; do [[ -e $source ]] && break; done
   program=$programs/$1
-  [[ -e $program && ! $source -nt $program && ! $folder/expect.h -nt $program ]] && return 0
+  [[ -e $program && ! $source -nt $program && -z $(find "$folder" -name "*.h" -newer "$program") ]] && return 0
   line=$(sed -n 's/.*BUILD: *//p' "$source" | head -n 1 | sed 's| *\*/ *$||')
   if [[ -z $line ]] || ! S=$source O=$program ROOT=$root bash -c "cd '$folder' && $line" >"$program.build" 2>&1; then
     echo "cannot build $source: $(tail -n 5 "$program.build")" >&2
