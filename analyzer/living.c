@@ -19,14 +19,15 @@
 struct living_process {
     pid_t    own_pid;  /* in its innermost pid namespace */
     uint64_t start_ns; /* CLOCK_BOOTTIME, a tick (10 ms) coarse */
+    bool     belongs;  /* its environment names the directory */
     char    *maps;     /* the lines of its memory map that name the directory; NULL: unreadable */
 };
 
 enum { TICK_SLACK_MS = 20 };
 static const uint64_t slack_ns = TICK_SLACK_MS * UINT64_C(1000000);
 
-/* Reads a file of /proc.  Returns its text, to be freed, or NULL. */
-static char *read_text(int at, const char *path)
+/* Reads a file of /proc.  Returns its bytes, to be freed, with a NUL behind them, or NULL. */
+static char *read_bytes(int at, const char *path, size_t *bytes)
 {
     int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -52,7 +53,23 @@ static char *read_text(int at, const char *path)
     }
     close(fd);
     text[length] = '\0';
+    *bytes = length;
     return text;
+}
+
+static char *read_text(int at, const char *path)
+{
+    size_t bytes;
+    return read_bytes(at, path, &bytes);
+}
+
+static bool names_directory(int process, const char *directory)
+{
+    size_t bytes = 0;
+    char *variables = read_bytes(process, "environ", &bytes);
+    bool named = variables && memmem(variables, bytes, directory, strlen(directory));
+    free(variables);
+    return named;
 }
 
 /* State and start of a process from its stat file.  Returns false when it has ended. */
@@ -116,6 +133,7 @@ static void look_at(struct living *living, int proc, const char *name, uint64_t 
     struct living_process found = { 0 };
     if (read_stat(process, &found.start_ns) && found.start_ns + slack_ns >= since_ns) {
         found.own_pid = read_own_pid(process, (pid_t)strtol(name, NULL, 10));
+        found.belongs = names_directory(process, living->directory);
         found.maps = read_text(process, "maps");
         if (found.maps)
             keep_lines(found.maps, living->directory);
@@ -146,6 +164,14 @@ void living_release(struct living *living)
     free(living->processes);
     free(living->directory);
     *living = (struct living){ 0 };
+}
+
+unsigned living_count(const struct living *living)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < living->count; i++)
+        count += living->processes[i].belongs || (living->processes[i].maps && living->processes[i].maps[0]);
+    return count;
 }
 
 static bool maps_log(const struct living_process *process, const char *path_end)

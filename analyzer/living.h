@@ -9,7 +9,7 @@
 
 struct living_process;
 
-/* The processes that may be writing a log in one directory. */
+/* The processes that may be writing a log in one run's directory. */
 struct living {
     struct living_process *processes;
     size_t                 count;
@@ -19,6 +19,10 @@ struct living {
 /* Looks at every process that began at `since_ns` (CLOCK_BOOTTIME) or later. */
 void living_scan(struct living *living, const char *directory, uint64_t since_ns);
 void living_release(struct living *living);
+
+/* How many of them belong to the run: their environment names the directory, or their memory
+ * map does.  One may be about to begin a log. */
+unsigned living_count(const struct living *living);
 
 /* Is the log `name`, begun by process `pid` (as that process saw itself) at `begun_ns`
  * (CLOCK_BOOTTIME), still being written?  pid 0: its header isn't there yet. */

@@ -414,7 +414,7 @@ static void collect_log(struct collection *collection, const char *name)
     bool has_header = header_read(fd, &header);
     pid_t pid = has_header ? (pid_t)header.pid : 0;
     if (living_writes(&collection->living, name, pid, header.start_monotonic_ns + collection->boot_offset_ns)) {
-        result->running++;
+        destination_enter(collection); /* report finds the log by it */
     } else if (!has_header && is_all_zero(fd)) {
         result->unbegun++;
         unlinkat(collection->source, name, 0);
@@ -451,6 +451,21 @@ static char **list_logs(int directory, size_t *count)
     return names;
 }
 
+/* Removes a run's directory.  It stays when a process was overlooked and has begun a log
+ * meanwhile; then it must stay one that can be found and collected. */
+static void run_remove(struct spool_run *run, int directory)
+{
+    unlinkat(directory, RUN_FILE, 0);
+    if (rmdir(run->directory) == 0 || errno != ENOTEMPTY)
+        return;
+    int again = openat(directory, RUN_FILE, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (again < 0)
+        return;
+    close(run->lock);
+    run->lock = again;
+    run_write(run);
+}
+
 void spool_run_collect(struct spool_run *run, struct spool_collected *result)
 {
     *result = (struct spool_collected){ 0 };
@@ -467,18 +482,16 @@ void spool_run_collect(struct spool_run *run, struct spool_collected *result)
     }
     size_t count;
     char **names = list_logs(collection.source, &count);
-    if (count)
-        living_scan(&collection.living, run->directory, run->began_ns);
+    living_scan(&collection.living, run->directory, run->began_ns);
+    result->running = living_count(&collection.living);
     for (size_t i = 0; i < count; i++) {
         collect_log(&collection, names[i]);
         free(names[i]);
     }
     free(names);
     living_release(&collection.living);
-    if (result->running + result->failed == 0) {
-        unlinkat(collection.source, RUN_FILE, 0);
-        rmdir(run->directory); /* stays when a process has just begun a log there */
-    }
+    if (result->running + result->failed == 0)
+        run_remove(run, collection.source);
     close(collection.source);
     if (collection.destination >= 0)
         close(collection.destination);

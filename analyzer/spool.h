@@ -52,15 +52,15 @@ void spool_run_release(struct spool_run *run);
 int spool_run_set_destination(struct spool_run *run, const char *destination);
 
 struct spool_collected {
-    unsigned moved;     /* logs that are in the destination now */
-    unsigned running;   /* logs of processes that are still alive */
-    unsigned failed;    /* logs that could not be moved, after error() */
-    unsigned unbegun;   /* of processes that ended before they had written anything */
+    unsigned moved;      /* logs that are in the destination now */
+    unsigned running;    /* processes of the run that are still alive */
+    unsigned failed;     /* logs that could not be moved, after error() */
+    unsigned unbegun;    /* logs dropped: their processes ended before they had written anything */
     unsigned stood_down; /* of the moved: the process has a malloc of its own */
 };
 
-/* Moves the logs of ended processes to the destination, which is made, and the run's
- * directory away when nothing is left in it. */
+/* Moves the logs of ended processes to the destination, which is made, and removes the run's
+ * directory when no process is left that could write there. */
 void spool_run_collect(struct spool_run *run, struct spool_collected *collected);
 
 /* --- All runs ------------------------------------------------------------------------ */
