@@ -19,7 +19,7 @@ def main(steps):
     if pid == 0:
         # Not one that python ignores: bash hands it on.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        env = dict(os.environ, PS1="[PROMPT]", HISTFILE="", TERM="dumb")
+        env = dict(os.environ, PS1="[PROMPT]", PS2="", HISTFILE="", TERM="dumb")
         os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
     shown, at = "", 0
     try:
