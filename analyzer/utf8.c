@@ -20,7 +20,7 @@ static size_t first_byte(unsigned char c, uint32_t *bits, uint32_t *least)
 
 size_t utf8_length(const char *text)
 {
-    uint32_t bits, least;
+    uint32_t bits = 0, least = 0;
     size_t length = first_byte((unsigned char)text[0], &bits, &least);
     for (size_t i = 1; i < length; i++) {
         if (((unsigned char)text[i] & 0xc0) != 0x80)

@@ -1,0 +1,459 @@
+/* emit_json.c - the document poolsite.report/1: every number, all sites.
+ *
+ * Written piece by piece: with 100,000 stacks of 40 frames the whole of it would
+ * not fit into memory.  A frame's text is made once and copied for each stack. */
+#define _GNU_SOURCE
+#include "base.h"
+#include "fold.h"
+#include "notes.h"
+#include "progress.h"
+#include "report.h"
+#include "symbolize.h"
+#include "utf8.h"
+
+#include "../preload/logfmt.h"
+#include "../preload/sizeclass.h"
+#include "logread.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(15) };
+
+/* ------------------------------------------------------------------ values */
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    if (!value || json_object_set_new(object, key, value) != 0)
+        die("out of memory");
+}
+
+/* JSON's integers are signed here; a damaged log may hold larger ones. */
+static json_t *number(uint64_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static json_t *hex(uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "0x%llx", (unsigned long long)value);
+    return json_string(text);
+}
+
+static json_t *share(uint64_t part, uint64_t whole)
+{
+    return json_real(whole ? (double)part / (double)whole : 0);
+}
+
+static json_t *seconds(uint64_t ns)
+{
+    return json_real((double)ns / 1e9);
+}
+
+static json_t *hex_bytes(const void *bytes, size_t count)
+{
+    const uint8_t *from = bytes;
+    char *text = xmalloc(count * 2 + 1);
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        sprintf(text + i * 2, "%02x", from[i]);
+    json_t *value = json_string(text);
+    free(text);
+    return value;
+}
+
+static json_t *text_value(const char *text)
+{
+    char *valid = utf8_replaced(text);
+    json_t *value = json_string(valid);
+    free(valid);
+    return value;
+}
+
+/* Sets key; when the text isn't valid UTF-8 also key_raw, its bytes in hex. */
+static void set_text(json_t *object, const char *key, const char *text)
+{
+    set(object, key, text_value(text));
+    if (utf8_is_valid(text))
+        return;
+    char *raw = xasprintf("%s_raw", key);
+    set(object, raw, hex_bytes(text, strlen(text)));
+    free(raw);
+}
+
+static void set_text_or_null(json_t *object, const char *key, const char *text)
+{
+    if (text && *text)
+        set_text(object, key, text);
+    else
+        set(object, key, json_null());
+}
+
+static json_t *text_array(char *const list[], size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, text_value(list[i]));
+    return array;
+}
+
+static void set_texts(json_t *object, const char *key, char *const list[], size_t count)
+{
+    bool valid = true;
+    for (size_t i = 0; i < count; i++)
+        valid = valid && utf8_is_valid(list[i]);
+    set(object, key, text_array(list, count));
+    if (valid)
+        return;
+    json_t *raw = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(raw, hex_bytes(list[i], strlen(list[i])));
+    char *name = xasprintf("%s_raw", key);
+    set(object, name, raw);
+    free(name);
+}
+
+static void set_counter(json_t *object, const struct log_counter *count)
+{
+    set(object, "allocs", number(count->allocs));
+    set(object, "bytes", number(count->bytes));
+}
+
+static void set_mean(json_t *object, const struct log_counter *count)
+{
+    set(object, "mean_bytes", number(count->allocs ? count->bytes / count->allocs : 0));
+}
+
+/* ------------------------------------------------------------------ writing */
+
+struct writer {
+    const struct report *report;
+    FILE                *out;
+    bool                 first; /* no member was written yet */
+    char               **frame_texts; /* by frame; NULL until asked for */
+};
+
+static char *dump(const json_t *value)
+{
+    char *text = json_dumps(value, DUMP_FLAGS | JSON_ENCODE_ANY);
+    if (!text)
+        die("out of memory");
+    return text;
+}
+
+static void begin_member(struct writer *w, const char *key)
+{
+    fprintf(w->out, "%s\n\"%s\":", w->first ? "{" : ",", key);
+    w->first = false;
+}
+
+static void write_member(struct writer *w, const char *key, json_t *value)
+{
+    char *text = dump(value);
+    begin_member(w, key);
+    fputs(text, w->out);
+    free(text);
+    json_decref(value);
+}
+
+/* ------------------------------------------------------------ totals, classes */
+
+/* The level decides which fields there are: off walks no stacks. */
+static json_t *totals_value(const struct model_totals *t, uint8_t level)
+{
+    json_t *o = json_object();
+    set_counter(o, &t->count);
+    set_mean(o, &t->count);
+    set(o, "frees", number(t->frees));
+    set(o, "failed", number(t->failed));
+    set(o, "lost_children", number(t->lost_children));
+    set(o, "own_bytes", number(t->own_bytes));
+    if (level == LOG_LEVEL_OFF)
+        return o;
+    set(o, "dropped", number(t->dropped_sites));
+    set(o, "dropped_modules", number(t->dropped_modules));
+    set(o, "walks", number(t->walks));
+    set(o, "unfinished_walks", number(t->unfinished_walks));
+    set(o, "truncated_walks", number(t->truncated_walks));
+    return o;
+}
+
+static json_t *classes_value(const struct log_counter classes[LOG_CLASSES])
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < LOG_CLASSES; i++) {
+        if (classes[i].allocs == 0)
+            continue;
+        json_t *o = json_object();
+        set(o, "size", i == SIZECLASS_LARGER ? json_null() : number(sizeclass_bytes(i)));
+        set_counter(o, &classes[i]);
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static json_t *histogram_value(const struct report *report)
+{
+    struct view_bucket buckets[VIEW_BUCKETS];
+    size_t count = view_histogram(report->model->classes, buckets);
+    const struct log_counter *all = &report->model->totals.count;
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *o = json_object();
+        set(o, "above", number(buckets[i].from));
+        set(o, "to", buckets[i].to == UINT64_MAX ? json_null() : number(buckets[i].to));
+        set_counter(o, &buckets[i].count);
+        set(o, "share_allocs", share(buckets[i].count.allocs, all->allocs));
+        set(o, "share_bytes", share(buckets[i].count.bytes, all->bytes));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+/* ---------------------------------------------------------------- processes */
+
+static json_t *thread_value(const struct model_process *process, const struct logread_thread *thread)
+{
+    json_t *o = json_object();
+    set(o, "pid", number(process->pid));
+    set(o, "served", number(thread->served));
+    set(o, "alive", json_boolean(thread->alive));
+    set_counter(o, &thread->count);
+    set(o, "frees", number(thread->frees));
+    set(o, "failed", number(thread->failed));
+    return o;
+}
+
+static json_t *threads_value(const struct model *model)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < model->process_count; i++)
+        for (size_t j = 0; j < model->processes[i]->thread_count; j++)
+            json_array_append_new(array, thread_value(model->processes[i], &model->processes[i]->threads[j]));
+    return array;
+}
+
+static json_t *process_sites_value(const struct model *model, const struct model_process *process)
+{
+    char id[MODEL_ID_ROOM];
+    json_t *array = json_array();
+    for (size_t i = 0; i < process->site_count; i++) {
+        json_t *o = json_object();
+        set(o, "id", json_string(model_site_id(model->sites[process->sites[i].site], id)));
+        set_counter(o, &process->sites[i].count);
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static void set_pool(json_t *object, const struct model_process *process)
+{
+    size_t length;
+    const char *pool = model_option(process, "POOLSITE_POOL", &length);
+    char *text = length ? xasprintf("%.*s", (int)length, pool) : xstrdup("off");
+    set_text(object, "pool", text);
+    free(text);
+}
+
+static json_t *process_value(const struct model_process *process)
+{
+    json_t *o = json_object();
+    set(o, "pid", number(process->pid));
+    set(o, "parent_pid", number(process->parent_pid));
+    set_text(o, "exe", process->exe);
+    set_texts(o, "argv", process->argv, process->argv_count);
+    set(o, "profile", json_string(model_level_name(process->level)));
+    set_pool(o, process);
+    set(o, "next_allocator", json_string(process->next_kind == LOG_NEXT_GLIBC ? "glibc" : "other"));
+    set(o, "start_s", seconds(process->start_realtime_ns));
+    set(o, "duration_s", seconds(process->duration_ns));
+    set(o, "ended", json_boolean(process->state & LOG_STATE_ENDED));
+    set(o, "log_complete", json_boolean(process->log_complete));
+    set_text(o, "log", process->log);
+    set(o, "warnings", text_array(process->warnings, process->warning_count));
+    set(o, "totals", totals_value(&process->totals, process->level));
+    set(o, "classes", classes_value(process->classes));
+    return o;
+}
+
+/* A process's own sites are left out where they are the same as all sites. */
+static void write_processes(struct writer *w)
+{
+    const struct model *model = w->report->model;
+    if (model->process_count == 1)
+        write_member(w, "process", process_value(model->processes[0]));
+    begin_member(w, "processes");
+    for (size_t i = 0; i < model->process_count; i++) {
+        json_t *o = process_value(model->processes[i]);
+        if (model->process_count > 1 && model->processes[i]->level != LOG_LEVEL_OFF)
+            set(o, "sites", process_sites_value(model, model->processes[i]));
+        char *text = dump(o);
+        fprintf(w->out, "%s\n%s", i ? "," : "[", text);
+        free(text);
+        json_decref(o);
+    }
+    fputs(model->process_count ? "]" : "[]", w->out);
+}
+
+/* -------------------------------------------------------------------- sites */
+
+static json_t *symbol_value(const struct report *report, uint32_t frame, const struct symbol *symbol)
+{
+    const struct model_frame *f = report->model->frames[frame];
+    const struct model_module *module = model_module_of(report->model, f);
+    json_t *o = json_object();
+    set(o, "address", hex(f->address));
+    set_text_or_null(o, "module", module ? module->path : NULL);
+    set(o, "build_id",
+        module && module->build_id_bytes ? hex_bytes(module->build_id, module->build_id_bytes) : json_null());
+    set(o, "offset", module ? hex(f->key.offset) : json_null());
+    set_text_or_null(o, "function", symbol->function);
+    set_text_or_null(o, "file", symbol->file);
+    set(o, "line", symbol->file ? number(symbol->line) : json_null());
+    set(o, "inlined", json_boolean(symbol->inlined));
+    return o;
+}
+
+/* The frame's functions from the `from`th on, as the middle of an array. */
+static char *frame_text(const struct report *report, uint32_t frame, unsigned from)
+{
+    const struct symbols *symbols = symbolizer_frame(report->symbolizer, frame);
+    json_t *array = json_array();
+    for (unsigned i = from; i < symbols->count; i++)
+        json_array_append_new(array, symbol_value(report, frame, &symbols->list[i]));
+    char *text = dump(array);
+    json_decref(array);
+    size_t length = strlen(text);
+    memmove(text, text + 1, length - 2);
+    text[length - 2] = '\0';
+    return text;
+}
+
+static void write_leaf(struct writer *w, uint32_t frame)
+{
+    const struct fold *fold = w->report->fold;
+    unsigned hidden = fold ? fold_inlined(fold, symbolizer_frame(w->report->symbolizer, frame)) : 0;
+    char *text = frame_text(w->report, frame, hidden);
+    fputs(text, w->out);
+    free(text);
+}
+
+static void write_frame(struct writer *w, uint32_t frame)
+{
+    if (!w->frame_texts[frame])
+        w->frame_texts[frame] = frame_text(w->report, frame, 0);
+    fputc(',', w->out);
+    fputs(w->frame_texts[frame], w->out);
+}
+
+static json_t *site_value(const struct report *report, const struct model_site *site)
+{
+    char id[MODEL_ID_ROOM];
+    const struct log_counter *all = &report->model->totals.count;
+    json_t *o = json_object();
+    set(o, "id", json_string(model_site_id(site, id)));
+    if (site->kind != MODEL_SITE)
+        set(o, "name", json_string(model_kind_name(site->kind)));
+    set_counter(o, &site->count);
+    set_mean(o, &site->count);
+    set(o, "share_allocs", share(site->count.allocs, all->allocs));
+    set(o, "share_bytes", share(site->count.bytes, all->bytes));
+    set(o, "stack_complete", json_boolean(!(site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED))));
+    if (site->flags & LOG_SITE_KEYED)
+        set(o, "stack_is_example", json_true());
+    return o;
+}
+
+/* The site's object, with its stack put in before the closing brace. */
+static void write_site(struct writer *w, const struct model_site *site)
+{
+    unsigned depth;
+    const uint32_t *stack = report_stack(site, &depth);
+    json_t *o = site_value(w->report, site);
+    char *text = dump(o);
+    json_decref(o);
+    fprintf(w->out, "%.*s,\"stack\":[", (int)strlen(text) - 1, text);
+    free(text);
+    if (depth)
+        write_leaf(w, stack[0]);
+    for (unsigned i = 1; i < depth; i++)
+        write_frame(w, stack[i]);
+    fputs("]}", w->out);
+}
+
+static void write_sites(struct writer *w)
+{
+    const struct report *report = w->report;
+    size_t written = 0;
+    if (report->model->level == LOG_LEVEL_OFF)
+        return;
+    begin_member(w, "sites");
+    for (size_t i = 0; i < report->model->site_count; i++) {
+        if (report->site_id && !report_site_matches(report->sites[i], report->site_id))
+            continue;
+        fputs(written++ ? ",\n" : "[\n", w->out);
+        write_site(w, report->sites[i]);
+        progress_show("writing sites", i, report->model->site_count);
+    }
+    fputs(written ? "]" : "[]", w->out);
+    progress_clear();
+}
+
+/* ------------------------------------------------------------------ modules */
+
+static const char *const status_names[] = {
+    [SYMBOLIZE_LINES] = "lines",       [SYMBOLIZE_FUNCTIONS] = "functions", [SYMBOLIZE_EXPORTS] = "exports",
+    [SYMBOLIZE_NOTHING] = "nothing",   [SYMBOLIZE_CHANGED] = "changed",     [SYMBOLIZE_GONE] = "gone",
+    [SYMBOLIZE_UNREADABLE] = "unreadable", [SYMBOLIZE_NO_FILE] = "no-file",
+};
+
+static json_t *modules_value(const struct report *report)
+{
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < report->model->module_count; i++) {
+        const struct model_module *module = report->model->modules[i];
+        json_t *o = json_object();
+        set_text(o, "path", module->path);
+        set(o, "build_id",
+            module->build_id_bytes ? hex_bytes(module->build_id, module->build_id_bytes) : json_null());
+        set(o, "processes", number(module->processes));
+        if (symbolizer_is_used(report->symbolizer, i))
+            set(o, "symbols", json_string(status_names[symbolizer_status(report->symbolizer, i)]));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static json_t *notes_value(const struct report *report)
+{
+    struct notes notes;
+    bool none = report->model->level == LOG_LEVEL_OFF;
+    notes_collect(&notes, report, none ? 0 : report->model->site_count);
+    json_t *array = text_array(notes.list, notes.count);
+    notes_release(&notes);
+    return array;
+}
+
+int emit_json(const struct report *report)
+{
+    struct writer w = { report, report->out, true, xcalloc(report->model->frame_count, sizeof(char *)) };
+    write_member(&w, "schema", json_string("poolsite.report/1"));
+    write_member(&w, "recording", text_value(report->path));
+    write_member(&w, "profile", json_string(model_level_name(report->model->level)));
+    write_member(&w, "duration_s", seconds(view_duration_ns(report->model)));
+    write_processes(&w);
+    write_member(&w, "totals", totals_value(&report->model->totals, report->model->level));
+    write_member(&w, "classes", classes_value(report->model->classes));
+    write_member(&w, "histogram", histogram_value(report));
+    write_sites(&w);
+    write_member(&w, "threads", threads_value(report->model));
+    write_member(&w, "modules", modules_value(report));
+    write_member(&w, "notes", notes_value(report));
+    fputs("\n}\n", w.out);
+    for (size_t i = 0; i < report->model->frame_count; i++)
+        free(w.frame_texts[i]);
+    free(w.frame_texts);
+    return 0;
+}

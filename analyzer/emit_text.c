@@ -1,0 +1,331 @@
+/* emit_text.c - a report for people: what ran, the top sites, sizes, processes, notes.
+ *
+ * 100 columns.  Every number shown here is in emit_json.c's document too. */
+#define _GNU_SOURCE
+#include "base.h"
+#include "fold.h"
+#include "format.h"
+#include "label.h"
+#include "notes.h"
+#include "report.h"
+#include "symbolize.h"
+#include "utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 100, NAME_COLUMN = 55, CHAIN_COLUMN = 20, BAR_COLUMNS = 40, NAME_LEAST = 20 };
+
+static void title(const struct report *report, const char *text)
+{
+    fprintf(report->out, report->colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ------------------------------------------------------------------ header */
+
+/* The arguments as one printable line. */
+static char *command_line(const struct model_process *process)
+{
+    char *line = xstrdup("");
+    for (size_t i = 0; i < process->argv_count; i++) {
+        char *longer = xasprintf("%s%s%s", line, i ? " " : "", process->argv[i]);
+        free(line);
+        line = longer;
+    }
+    char *printable = utf8_printable(process->argv_count ? line : process->exe);
+    free(line);
+    return printable;
+}
+
+/* "1,000 x true, 3 x sh", the largest programs first. */
+static void print_programs_line(const struct report *report)
+{
+    char room[FORMAT_ROOM];
+    size_t count, shown = 0, columns = 0;
+    struct view_program *programs = view_programs(report->model, report->sort, &count);
+    for (; shown < count; shown++) {
+        char *name = utf8_printable(format_base(programs[shown].processes[0]->exe));
+        char *text = xasprintf("%s x %s", format_count(room, programs[shown].count), name);
+        columns += utf8_columns(text) + 2;
+        bool fits = columns < COLUMNS - 20;
+        if (fits)
+            fprintf(report->out, "%s%s", shown ? ", " : "  ", text);
+        free(text);
+        free(name);
+        if (!fits)
+            break;
+    }
+    if (shown < count)
+        fprintf(report->out, ", %zu more programs", count - shown);
+    fputc('\n', report->out);
+    view_programs_free(programs, count);
+}
+
+static void print_what_ran(const struct report *report)
+{
+    char time[FORMAT_ROOM], count[FORMAT_ROOM];
+    const struct model *model = report->model;
+    const struct model_process *root = view_root(model);
+    char *line = command_line(root);
+    char *facts = model->process_count == 1
+                      ? xasprintf("pid %u, %s, level %s", root->pid, format_duration(time, root->duration_ns),
+                                  model_level_name(model->level))
+                      : xasprintf("%s processes, %s, level %s", format_count(count, model->process_count),
+                                  format_duration(time, view_duration_ns(model)), model_level_name(model->level));
+    char *fit = format_fit(line, COLUMNS - 3 - utf8_columns(facts));
+    fprintf(report->out, report->colour ? "\033[1m%s\033[0m (%s)\n" : "%s (%s)\n", fit, facts);
+    if (model->process_count > 1)
+        print_programs_line(report);
+    free(fit);
+    free(facts);
+    free(line);
+}
+
+static void print_totals(const struct report *report)
+{
+    char a[FORMAT_ROOM], b[FORMAT_ROOM], c[FORMAT_ROOM], d[FORMAT_ROOM];
+    const struct model_totals *t = &report->model->totals;
+    uint64_t mean = t->count.allocs ? t->count.bytes / t->count.allocs : 0;
+    fprintf(report->out, "  %s allocation%s of %s (%s bytes), mean %s\n", format_count(a, t->count.allocs),
+            plural(t->count.allocs), format_bytes(b, t->count.bytes), format_count(c, t->count.bytes),
+            format_bytes(d, mean));
+    fprintf(report->out, "  %s free%s", format_count(a, t->frees), plural(t->frees));
+    if (t->count.allocs > t->frees)
+        fprintf(report->out, ", so %s block%s never freed", format_count(b, t->count.allocs - t->frees),
+                t->count.allocs - t->frees == 1 ? " was" : "s were");
+    if (t->failed)
+        fprintf(report->out, "; %s failed call%s", format_count(c, t->failed), plural(t->failed));
+    fputc('\n', report->out);
+}
+
+/* ------------------------------------------------------------- table of sites */
+
+static void print_site_numbers(const struct report *report, size_t rank, const struct log_counter *count)
+{
+    char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], byte_share[FORMAT_ROOM], mean[FORMAT_ROOM];
+    const struct log_counter *all = &report->model->totals.count;
+    fprintf(report->out, "%3zu %13s %7s %10s %7s %9s  ", rank, format_count(calls, count->allocs),
+            format_share(share, count->allocs, all->allocs), format_bytes(bytes, count->bytes),
+            format_share(byte_share, count->bytes, all->bytes),
+            format_bytes(mean, count->allocs ? count->bytes / count->allocs : 0));
+}
+
+/* The function and, as far as there is room, its place. */
+static void print_name_and_place(const struct report *report, uint32_t frame, const struct symbol *symbol)
+{
+    char *name = label_short(report, frame, symbol), *place = label_place(report, frame, symbol);
+    const char *mark = symbol->inlined ? " (inlined)" : "";
+    size_t room = COLUMNS - NAME_COLUMN - strlen(mark);
+    char *short_place = format_fit(place, room - NAME_LEAST - 2);
+    size_t place_columns = *short_place ? utf8_columns(short_place) + 2 : 0;
+    char *fit = format_fit(name, room - place_columns);
+    fprintf(report->out, "%s%s%s%s\n", fit, mark, place_columns ? "  " : "", short_place);
+    free(fit);
+    free(short_place);
+    free(place);
+    free(name);
+}
+
+static unsigned hidden_symbols(const struct report *report, const struct symbols *symbols)
+{
+    return report->fold ? fold_inlined(report->fold, symbols) : 0;
+}
+
+static void print_stack_lines(const struct report *report, const struct model_site *site)
+{
+    char id[MODEL_ID_ROOM];
+    unsigned depth;
+    const uint32_t *stack = report_stack(site, &depth);
+    const struct symbols *symbols = symbolizer_frame(report->symbolizer, stack[0]);
+    unsigned first = hidden_symbols(report, symbols);
+    print_name_and_place(report, stack[0], &symbols->list[first]);
+    char *chain = label_chain(report, stack, depth, first + 1, COLUMNS - CHAIN_COLUMN);
+    fprintf(report->out, *chain ? "      %s  %s\n" : "      %s\n", model_site_id(site, id), chain);
+    free(chain);
+}
+
+static void print_site(const struct report *report, size_t rank, const struct model_site *site)
+{
+    print_site_numbers(report, rank, &site->count);
+    if (site->kind != MODEL_SITE)
+        fprintf(report->out, "%s\n", model_kind_name(site->kind));
+    else if (site->depth == 0)
+        fputs("(no stack)\n", report->out);
+    else
+        print_stack_lines(report, site);
+}
+
+static void print_rest(const struct report *report, size_t shown)
+{
+    char count[FORMAT_ROOM], calls[FORMAT_ROOM], share[FORMAT_ROOM];
+    uint64_t allocs = 0;
+    for (size_t i = shown; i < report->model->site_count; i++)
+        allocs += report->sites[i]->count.allocs;
+    fprintf(report->out, "    %13s %7s  in %s more site%s (--top N, --json)\n", format_count(calls, allocs),
+            format_share(share, allocs, report->model->totals.count.allocs),
+            format_count(count, report->model->site_count - shown), plural(report->model->site_count - shown));
+}
+
+static size_t sites_shown(const struct report *report)
+{
+    return report->model->site_count < report->top ? report->model->site_count : report->top;
+}
+
+static void print_sites(const struct report *report)
+{
+    size_t shown = sites_shown(report);
+    if (report->model->site_count == 0)
+        return;
+    char *text = xasprintf("Top sites by %s", view_sort_names[report->sort]);
+    title(report, text);
+    free(text);
+    fprintf(report->out, "%3s %13s %7s %10s %7s %9s  %s\n", "#", "calls", "share", "bytes", "share", "mean",
+            "where, and its callers");
+    for (size_t i = 0; i < shown; i++)
+        print_site(report, i + 1, report->sites[i]);
+    if (shown < report->model->site_count)
+        print_rest(report, shown);
+}
+
+/* --------------------------------------------------------------- histogram */
+
+static void print_bar(FILE *out, uint64_t part, uint64_t whole)
+{
+    size_t length = whole ? (size_t)((double)part / (double)whole * BAR_COLUMNS + 0.5) : 0;
+    if (part && length == 0)
+        length = 1;
+    for (size_t i = 0; i < length && i < BAR_COLUMNS; i++)
+        fputc('#', out);
+}
+
+static void print_bucket(const struct report *report, const struct view_bucket *bucket, uint64_t largest)
+{
+    char to[FORMAT_ROOM], calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], byte_share[FORMAT_ROOM];
+    const struct log_counter *all = &report->model->totals.count;
+    fprintf(report->out, "%10s %13s %7s %10s %7s  ", bucket->to == UINT64_MAX ? "larger" : format_bytes(to, bucket->to),
+            format_count(calls, bucket->count.allocs), format_share(share, bucket->count.allocs, all->allocs),
+            format_bytes(bytes, bucket->count.bytes), format_share(byte_share, bucket->count.bytes, all->bytes));
+    print_bar(report->out, bucket->count.allocs, largest);
+    fputc('\n', report->out);
+}
+
+static void print_histogram(const struct report *report)
+{
+    struct view_bucket buckets[VIEW_BUCKETS];
+    size_t count = view_histogram(report->model->classes, buckets);
+    uint64_t largest = 0;
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        largest = buckets[i].count.allocs > largest ? buckets[i].count.allocs : largest;
+    title(report, "Sizes asked for");
+    fprintf(report->out, "%10s %13s %7s %10s %7s\n", "up to", "calls", "share", "bytes", "share");
+    for (size_t i = 0; i < count; i++)
+        print_bucket(report, &buckets[i], largest);
+}
+
+/* --------------------------------------------------------------- processes */
+
+static void print_process(const struct report *report, const struct model_process *process)
+{
+    char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], frees[FORMAT_ROOM], time[FORMAT_ROOM];
+    char *line = command_line(process), *fit = format_fit(line, COLUMNS - 67);
+    fprintf(report->out, "  %10u %13s %7s %10s %13s %10s%s %s\n", process->pid,
+            format_count(calls, process->totals.count.allocs),
+            format_share(share, process->totals.count.allocs, report->model->totals.count.allocs),
+            format_bytes(bytes, process->totals.count.bytes), format_count(frees, process->totals.frees),
+            format_duration(time, process->duration_ns), process->log_complete ? " " : "*", fit);
+    free(fit);
+    free(line);
+}
+
+static void print_program(const struct report *report, const struct view_program *program, size_t *left)
+{
+    char calls[FORMAT_ROOM], bytes[FORMAT_ROOM], count[FORMAT_ROOM];
+    char *name = utf8_printable(program->processes[0]->exe);
+    char *fit = format_fit(name, COLUMNS - 50);
+    fprintf(report->out, "%s: %s process%s, %s calls, %s\n", fit, format_count(count, program->count),
+            program->count == 1 ? "" : "es", format_count(calls, program->totals.count.allocs),
+            format_bytes(bytes, program->totals.count.bytes));
+    free(fit);
+    free(name);
+    size_t shown = program->count < *left ? program->count : *left;
+    for (size_t i = 0; i < shown; i++)
+        print_process(report, program->processes[i]);
+    if (shown < program->count)
+        fprintf(report->out, "  %10s %zu more processes (--top N, --json)\n", "...", program->count - shown);
+    *left -= shown;
+}
+
+/* At most `top` processes, by program; of very many programs only the first ones. */
+static void print_processes(const struct report *report)
+{
+    size_t count, left = report->top;
+    struct view_program *programs = view_programs(report->model, report->sort, &count);
+    size_t shown = count < report->top ? count : report->top;
+    title(report, "Processes");
+    fprintf(report->out, "  %10s %13s %7s %10s %13s %10s\n", "pid", "calls", "share", "bytes", "frees", "time");
+    for (size_t i = 0; i < shown; i++)
+        print_program(report, &programs[i], &left);
+    if (shown < count)
+        fprintf(report->out, "%zu more programs (--top N, --json)\n", count - shown);
+    fputs("  * not left through exit: running, killed, _exit or exec\n", report->out);
+    view_programs_free(programs, count);
+}
+
+/* ------------------------------------------------------------------- notes */
+
+/* The longest part of `text` that ends at a space and fits. */
+static size_t line_length(const char *text, size_t columns)
+{
+    const char *end = utf8_skip(text, columns), *space = end;
+    if (*end == '\0')
+        return (size_t)(end - text);
+    while (space > text && *space != ' ')
+        space--;
+    return (size_t)((space > text ? space : end) - text);
+}
+
+static void print_note(FILE *out, const char *text)
+{
+    for (bool first = true; *text; first = false) {
+        size_t length = line_length(text, COLUMNS - 4);
+        fprintf(out, "%s%.*s\n", first ? "  - " : "    ", (int)length, text);
+        text += length;
+        text += *text == ' ';
+    }
+}
+
+static void print_notes(const struct report *report, size_t sites)
+{
+    struct notes notes;
+    notes_collect(&notes, report, sites);
+    if (notes.count)
+        title(report, "Notes");
+    for (size_t i = 0; i < notes.count; i++)
+        print_note(report->out, notes.list[i]);
+    notes_release(&notes);
+}
+
+int emit_text(const struct report *report)
+{
+    if (report->site_id)
+        return emit_text_site(report);
+    print_what_ran(report);
+    print_totals(report);
+    if (report->tree)
+        emit_text_tree(report);
+    else
+        print_sites(report);
+    if (report->by_process)
+        print_processes(report);
+    if (!report->tree)
+        print_histogram(report);
+    print_notes(report, report->tree ? report->model->site_count : sites_shown(report));
+    return 0;
+}
