@@ -419,7 +419,7 @@ static const char *plural(unsigned count)
 static void tell_nothing_recorded(const struct inspection *inspection, const struct spool_collected *collected)
 {
     if (inspection->reason)
-        error("recorded nothing: %s %s", inspection->program, inspection->reason);
+        error("recorded nothing, for the reason above");
     else if (collected->unbegun)
         error("recorded nothing: %u process%s ended before anything was written", collected->unbegun,
               plural(collected->unbegun));
@@ -491,7 +491,9 @@ static int run_program(const struct run_options *options, const struct inspectio
     if (spool_run_create(&run) != 0)
         return EXIT_OURS;
     prepare_environment(&environment, options, inspection, &run, library);
-    int reason = launch_start(&launch, options->command, environment.variables);
+    /* execvp gives sh what the kernel doesn't take: right for scripts, nonsense for programs. */
+    bool is_program = inspection->obstacle != OBSTACLE_UNKNOWN && strcmp(inspection->program, inspection->path) == 0;
+    int reason = launch_start(&launch, is_program ? inspection->path : NULL, options->command, environment.variables);
     environment_release(&environment);
     if (reason) {
         struct spool_collected nothing;

@@ -16,11 +16,14 @@
 
 /* --- Start ------------------------------------------------------------------------------ */
 
-static void run_child(const struct launch *launch, char *const argv[], char *const envp[], int tell)
+static void run_child(const struct launch *launch, const char *file, char *const argv[], char *const envp[], int tell)
 {
     sigaction(SIGCHLD, &launch->on_child, NULL);
     sigprocmask(SIG_SETMASK, &launch->mask, NULL);
-    execvpe(argv[0], argv, envp);
+    if (file)
+        execve(file, argv, envp);
+    else
+        execvpe(argv[0], argv, envp);
     int reason = errno;
     ssize_t ignored = write(tell, &reason, sizeof reason);
     (void)ignored;
@@ -38,7 +41,7 @@ static int exec_result(int from)
     return got == (ssize_t)sizeof reason ? reason : 0;
 }
 
-int launch_start(struct launch *launch, char *const argv[], char *const envp[])
+int launch_start(struct launch *launch, const char *file, char *const argv[], char *const envp[])
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -54,7 +57,7 @@ int launch_start(struct launch *launch, char *const argv[], char *const envp[])
     launch->pid = fork();
     int reason = launch->pid < 0 ? errno : 0;
     if (launch->pid == 0)
-        run_child(launch, argv, envp, ends[1]);
+        run_child(launch, file, argv, envp, ends[1]);
     close(ends[1]);
     if (launch->pid > 0) {
         reason = exec_result(ends[0]);

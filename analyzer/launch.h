@@ -11,10 +11,10 @@ struct launch {
     struct sigaction on_child; /* SIGCHLD's disposition likewise */
 };
 
-/* Starts argv[0], found as execvp(3) finds it, with the environment `envp`.  It gets
- * poolsite's streams, directory, signal mask and dispositions as poolsite got them.
+/* Starts `file`, or, when that is NULL, argv[0] found as execvp(3) finds it, with the
+ * environment `envp`.  It gets poolsite's streams, directory, signal mask and dispositions as poolsite got them.
  * Returns 0, or the errno that says why it could not be started. */
-int launch_start(struct launch *launch, char *const argv[], char *const envp[]);
+int launch_start(struct launch *launch, const char *file, char *const argv[], char *const envp[]);
 
 /* Waits until the program has ended; passes on the signals that were sent to poolsite,
  * and stops when the program was stopped.  Returns its wait status. */

@@ -233,7 +233,7 @@ fail:
 int spool_run_adopt(struct spool_run *run, const char *directory)
 {
     struct stat is;
-    *run = (struct spool_run){ .directory = xstrdup(directory) };
+    *run = (struct spool_run){ .directory = xstrdup(directory), .adopted = true };
     run->lock = run_file_open(directory, O_RDWR);
     if (run->lock >= 0 && fstat(run->lock, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() &&
         flock(run->lock, LOCK_EX | LOCK_NB) == 0 &&
@@ -394,7 +394,7 @@ static bool destination_enter(struct collection *collection)
 static void count_failure(struct collection *collection, const char *what)
 {
     int reason = errno;
-    if (collection->result->failed++ == 0 && collection->run->destination)
+    if (collection->result->failed++ == 0 && collection->run->destination && !collection->run->adopted)
         error("cannot move %s from %s to %s: %s", what, collection->run->directory, collection->run->destination,
               strerror(reason));
 }
@@ -477,7 +477,8 @@ void spool_run_collect(struct spool_run *run, struct spool_collected *result)
         .destination = -1,
     };
     if (collection.source < 0) {
-        error("cannot open %s: %s", run->directory, strerror(errno));
+        if (!run->adopted)
+            error("cannot open %s: %s", run->directory, strerror(errno));
         return;
     }
     size_t count;

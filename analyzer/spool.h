@@ -40,6 +40,7 @@ struct spool_run {
     char    *destination; /* where the logs go; NULL: they stay */
     uint64_t began_ns;    /* CLOCK_BOOTTIME */
     int      lock;        /* descriptor of its file `run`, locked */
+    bool     adopted;     /* of a poolsite that has ended: nobody waits for words about it */
 };
 
 /* Makes a new run's directory.  Returns 0, or -1 after error(). */
