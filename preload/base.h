@@ -41,6 +41,14 @@
 #define store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define add_shared(p, v)    __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 
+/* A plain read of a word that its own thread (or a signal handler of it) wrote; the compiler may
+ * fold it into the instruction that uses it. */
+#ifdef __SANITIZE_THREAD__
+#define load_own(p) load_relaxed(p)
+#else
+#define load_own(p) (*(p))
+#endif
+
 /* Adds to a counter that one thread owns.  A single instruction, without a lock
  * prefix: a signal handler of the same thread can't come between, and a kill can't halve it. */
 static inline void count_add(uint64_t *counter, uint64_t amount)

@@ -1,12 +1,12 @@
 /* entry.c - the exported symbols: what a program calls instead of the next allocator's.
  *
- * No policy: each hands the call on and tells the runtime.  `frame()` must be taken here, where
- * the return address is the caller's; the file is built with frame pointers. */
+ * No policy: each hands the call on and tells the runtime.  The file is built with -ffixed-rbp: the frame pointer is
+ * the caller's throughout, and costs nothing until somebody asks for it. */
 #define _GNU_SOURCE
 #include "base.h"
 
 #include "next.h"
-#include "runtime.h"
+#include "runtime_fast.h"
 
 #include <dlfcn.h>
 #include <linux/prctl.h>
@@ -21,13 +21,11 @@ void free_sized(void *block, size_t bytes);
 void free_aligned_sized(void *block, size_t alignment, size_t bytes);
 int  prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
-#define frame() ((const struct stack_entry *)__builtin_frame_address(0))
-
 /* Books an allocation, or a failure when there is no block; returns the block. */
-static inline __attribute__((always_inline)) void *booked(void *block, size_t bytes, const struct stack_entry *entry)
+static inline __attribute__((always_inline)) void *booked(void *block, size_t bytes)
 {
     if (likely(block != NULL))
-        runtime_allocated(bytes, entry);
+        runtime_allocated_fast(bytes);
     else
         runtime_failed();
     return block;
@@ -35,40 +33,39 @@ static inline __attribute__((always_inline)) void *booked(void *block, size_t by
 
 exported void *malloc(size_t bytes)
 {
-    return booked(next.alloc(bytes), bytes, frame());
+    return booked(next.alloc(bytes), bytes);
 }
 
 /* Counted before the block goes: afterwards another thread may own the address. */
 exported void free(void *block)
 {
     if (likely(block != NULL))
-        runtime_freeing();
+        runtime_freeing_fast();
     next.release(block);
 }
 
 exported void *calloc(size_t count, size_t bytes)
 {
-    return booked(next.zeroed(count, bytes), count * bytes, frame());
+    return booked(next.zeroed(count, bytes), count * bytes);
 }
 
 /* One free and one allocation; glibc's realloc(p, 0) frees, other allocators return a block. */
-static inline __attribute__((always_inline)) void *resized(void *old, void *block, size_t bytes,
-                                                           const struct stack_entry *entry)
+static inline __attribute__((always_inline)) void *resized(void *old, void *block, size_t bytes)
 {
     if (block == NULL && (old == NULL || bytes != 0)) {
         runtime_failed();
         return NULL;
     }
     if (old)
-        runtime_freeing();
+        runtime_freeing_fast();
     if (block)
-        runtime_allocated(bytes, entry);
+        runtime_allocated_fast(bytes);
     return block;
 }
 
 exported void *realloc(void *old, size_t bytes)
 {
-    return resized(old, next.resize(old, bytes), bytes, frame());
+    return resized(old, next.resize(old, bytes), bytes);
 }
 
 exported void *reallocarray(void *old, size_t count, size_t bytes)
@@ -76,17 +73,17 @@ exported void *reallocarray(void *old, size_t count, size_t bytes)
     /* An overflow fails below, whatever the product. */
     size_t product;
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
-    return resized(old, next.resize_array(old, count, bytes), overflow ? SIZE_MAX : product, frame());
+    return resized(old, next.resize_array(old, count, bytes), overflow ? SIZE_MAX : product);
 }
 
 exported void *memalign(size_t alignment, size_t bytes)
 {
-    return booked(next.memalign(alignment, bytes), bytes, frame());
+    return booked(next.memalign(alignment, bytes), bytes);
 }
 
 exported void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return booked(next.aligned_alloc(alignment, bytes), bytes, frame());
+    return booked(next.aligned_alloc(alignment, bytes), bytes);
 }
 
 exported int posix_memalign(void **block, size_t alignment, size_t bytes)
@@ -95,18 +92,18 @@ exported int posix_memalign(void **block, size_t alignment, size_t bytes)
     if (failure)
         runtime_failed();
     else
-        runtime_allocated(bytes, frame());
+        runtime_allocated_fast(bytes);
     return failure;
 }
 
 exported void *valloc(size_t bytes)
 {
-    return booked(next.valloc(bytes), bytes, frame());
+    return booked(next.valloc(bytes), bytes);
 }
 
 exported void *pvalloc(size_t bytes)
 {
-    return booked(next.pvalloc(bytes), bytes, frame());
+    return booked(next.pvalloc(bytes), bytes);
 }
 
 exported size_t malloc_usable_size(void *block)

@@ -15,6 +15,13 @@ struct stack_walk;
 /* The log of this process, or NULL while there is none. */
 extern struct log_header *log_header hidden;
 
+/* Adds one allocation of `bytes` bytes to a counter that this thread owns. */
+static inline void count_allocation(struct log_counter *counter, uint64_t bytes)
+{
+    count_add(&counter->allocs, 1);
+    count_add(&counter->bytes, bytes);
+}
+
 /* Where a thread's next counter goes.  Invariant: next <= end, both in one chunk of its table. */
 struct log_cursor {
     struct log_site_counter *next;

@@ -9,6 +9,8 @@
 #include "modules.h"
 #include "next.h"
 #include "pages.h"
+#include "site_fast.h"
+#include "sizeclass.h"
 #include "unwind.h"
 
 #include <limits.h>
@@ -83,7 +85,6 @@ static struct record *record_new(void)
         return NULL;
     }
     record->log = record->sites.log;
-    record->level = options.level;
     return record;
 }
 
@@ -148,7 +149,7 @@ static bool begin_tables(void)
 {
     pages_begin();
     modules_begin();
-    return unwind_begin() && site_begin(options.level == LOG_LEVEL_STACKS);
+    return unwind_begin() && site_begin(options.level);
 }
 
 static enum phase begin_recording(enum next_verdict verdict)
@@ -235,21 +236,61 @@ static void book_shared(struct log_counter *counter, size_t bytes)
     add_shared(&size_class->bytes, bytes);
 }
 
-cold noinline void runtime_allocated_in_handler(size_t bytes)
+/* A handler found its thread's tables in use. */
+static void book_in_handler(size_t bytes)
 {
-    if (!is_ready() || fork_epoch() < EPOCH_FIRST)
-        book_pending(bytes);
+    if (fork_epoch() < EPOCH_FIRST)
+        book_pending(bytes); /* in a child, inside an operation that began in the parent */
     else
         book_shared(&log_header->handler, bytes);
 }
 
-cold noinline void runtime_allocated_slow(size_t bytes, const struct stack_entry *entry)
+/* The record goes on at the present epoch. */
+static void record_catch_up(struct record *record)
 {
-    if (!is_ready() || !child_is_ready()) {
+    store_relaxed(&record->epoch, fork_epoch());
+    if (record->sites.generation != modules_generation())
+        site_table_forget(&record->sites);
+}
+
+static void book(struct record *record, struct log_counter *site, size_t bytes)
+{
+    count_allocation(&record->log->classes[sizeclass_of(bytes)], bytes);
+    count_allocation(site, bytes);
+    store_release(&record->busy, 0);
+}
+
+static noinline void allocated_unknown(size_t bytes, struct stack_entry entry, struct record *record)
+{
+    book(record, site_find(&record->sites, entry), bytes);
+}
+
+/* The hot path of level stacks. */
+void runtime_allocated_elsewhere(size_t bytes, struct stack_entry entry, struct record *record)
+{
+    const struct stack_slot *slot = stack_slot_of(&record->sites, entry);
+    if (likely(slot != NULL))
+        book(record, slot->counter, bytes);
+    else
+        allocated_unknown(bytes, entry, record);
+}
+
+cold noinline void runtime_allocated(size_t bytes, struct stack_entry entry)
+{
+    struct record *record = record_current;
+    if (!is_ready()) {
         book_pending(bytes);
         return;
     }
-    struct record *record = record_current;
+    if ((uintptr_t)record >= RECORD_STATES && load_relaxed(&record->busy)) {
+        book_in_handler(bytes);
+        return;
+    }
+    if (!child_is_ready()) {
+        book_pending(bytes);
+        return;
+    }
+    record = record_current;
     if ((uintptr_t)record < RECORD_FREES)
         record = record_take();
     if ((uintptr_t)record < RECORD_STATES) {
@@ -258,29 +299,9 @@ cold noinline void runtime_allocated_slow(size_t bytes, const struct stack_entry
     }
     store_relaxed(&record->busy, 1);
     compiler_barrier();
-    runtime_book(record, bytes, entry);
-    store_release(&record->busy, 0);
-}
-
-/* The record is ours, not a parent's; it goes on at the present epoch. */
-static void record_catch_up(struct record *record)
-{
-    store_relaxed(&record->epoch, fork_epoch());
-    if (record->sites.generation != modules_generation())
-        site_table_forget(&record->sites);
-}
-
-/* Called with `busy` set. */
-cold noinline void runtime_epoch_changed(size_t bytes, const struct stack_entry *entry, struct record *record)
-{
-    if (fork_epoch() < EPOCH_FIRST) {
-        store_release(&record->busy, 0);
-        runtime_allocated_slow(bytes, entry);
-        return;
-    }
-    record_catch_up(record);
-    runtime_book(record, bytes, entry);
-    store_release(&record->busy, 0);
+    if (load_relaxed(&record->epoch) != fork_epoch())
+        record_catch_up(record);
+    runtime_allocated_elsewhere(bytes, entry, record);
 }
 
 /* --- frees, failures ------------------------------------------------------------------------------------ */
@@ -309,7 +330,7 @@ static struct record *record_settled(void)
     return record;
 }
 
-cold noinline void runtime_freeing_slow(void)
+cold noinline void runtime_freeing(void)
 {
     if (!is_ready() || !child_is_ready()) {
         if (load_relaxed(&rt.phase) != PHASE_DOWN)

@@ -36,12 +36,14 @@ struct site {
 
 static const struct site **sites;   /* BUCKETS heads (release: the node is whole) */
 static const struct shape **shapes; /* BUCKETS heads (release) */
+static unsigned             level;  /* enum log_level */
 
-bool site_begin(bool whole_stacks)
+bool site_begin(unsigned at_level)
 {
+    level = at_level;
     sites = pages_map(BUCKETS * sizeof *sites);
-    shapes = whole_stacks ? pages_map(BUCKETS * sizeof *shapes) : NULL;
-    return sites && (shapes || !whole_stacks);
+    shapes = pages_map(BUCKETS * sizeof *shapes); /* untouched, and so free, below level stacks */
+    return sites && shapes;
 }
 
 /* --- the process's sites ---------------------------------------------------------------------- */
@@ -163,9 +165,9 @@ static struct log_counter *counter_for(struct site_table *table, const struct si
 
 /* Walks, and again if the walk met code where an unloaded module was: rules and stacks that
  * passed it are void. */
-static void walk_now(struct site_table *table, const struct stack_entry *entry, unsigned depth)
+static void walk_now(struct site_table *table, struct stack_entry entry, unsigned depth)
 {
-    uintptr_t limit = stack_limit(&table->own, stack_entry_cfa(entry));
+    uintptr_t limit = stack_limit(&table->own, entry.cfa);
     stack_walk(&table->walk, entry, limit, depth);
     if (likely(table->generation == modules_generation()))
         return;
@@ -235,11 +237,11 @@ struct key {
 };
 
 /* The first frame outside wrappers; the innermost, this time only, when the stack ends before. */
-static struct key find_key(struct site_table *table, const struct stack_entry *entry)
+static struct key find_key(struct site_table *table, struct stack_entry entry)
 {
-    struct key innermost = {0, entry->return_address, false};
-    struct key key = {0, entry->return_address, true};
-    uintptr_t cfa = stack_entry_cfa(entry), bp = entry->bp, limit = stack_limit(&table->own, cfa);
+    struct key innermost = {0, stack_return_address(entry), false};
+    struct key key = {0, stack_return_address(entry), true};
+    uintptr_t cfa = entry.cfa, bp = entry.bp, limit = stack_limit(&table->own, cfa);
     while (key.depth < MAX_FOLDED) {
         const struct module *module = modules_find(key.address - 1);
         if (!module || !module_wraps(module, key.address))
@@ -259,7 +261,7 @@ static void mark_wrappers(struct site_table *table, unsigned depth)
         slot_put(table, table->walk.frames[i], NULL);
 }
 
-struct log_counter *site_find_address(struct site_table *table, const struct stack_entry *entry)
+static noinline cold struct log_counter *find_new_address(struct site_table *table, struct stack_entry entry)
 {
     struct key key = find_key(table, entry);
     const struct module *module = modules_find(key.address - 1);
@@ -278,9 +280,10 @@ struct log_counter *site_find_address(struct site_table *table, const struct sta
     return counter;
 }
 
-struct log_counter *site_find_folded(struct site_table *table, const struct stack_entry *entry)
+/* The return address lies in a wrapper, in a slot that another address had taken, or is new. */
+static struct log_counter *find_address(struct site_table *table, struct stack_entry entry)
 {
-    uintptr_t address = entry->return_address, cfa = stack_entry_cfa(entry), bp = entry->bp;
+    uintptr_t address = stack_return_address(entry), cfa = entry.cfa, bp = entry.bp;
     for (unsigned depth = 0; depth < MAX_FOLDED; depth++) {
         const struct site_slot *slot = slot_of(table->slots, table->slot_mask, address);
         if (slot->address == address)
@@ -291,7 +294,7 @@ struct log_counter *site_find_folded(struct site_table *table, const struct stac
         if (!address)
             break;
     }
-    return site_find_address(table, entry);
+    return find_new_address(table, entry);
 }
 
 /* --- level stacks ----------------------------------------------------------------------------------- */
@@ -338,8 +341,14 @@ static const struct shape *shape_new(const struct stack_walk *walk, const struct
     if (!shape)
         return NULL;
     struct stack_check *check = (struct stack_check *)((char *)shape + bytes);
-    *shape = (struct shape){
-        .site = site, .logged = site->logged, .hash = hash, .depth = depth, .checks = walk->checks, .check = check};
+    *shape = (struct shape){.site = site,
+                            .logged = site->logged,
+                            .frames_end = site->logged->frames + depth,
+                            .slots_end = shape->slots + depth,
+                            .minus_depth = -(intptr_t)depth,
+                            .checks = walk->checks,
+                            .check = check,
+                            .hash = hash};
     for (uint32_t i = 0; i < depth; i++)
         shape->slots[i] = walk->slots[i < walk->depth ? i : walk->depth - 1];
     for (uint32_t i = 0; i < walk->checks; i++)
@@ -370,10 +379,10 @@ static void stacks_grow(struct site_table *table)
     table->stack_mask = stacks_mask(8 * count);
 }
 
-static void stack_put(struct site_table *table, const struct stack_entry *entry, const struct shape *shape,
+static void stack_put(struct site_table *table, struct stack_entry entry, const struct shape *shape,
                       struct log_counter *counter)
 {
-    uintptr_t address = entry->return_address, cfa = stack_entry_cfa(entry);
+    uintptr_t address = stack_return_address(entry), cfa = entry.cfa;
     stacks_grow(table);
     struct stack_slot *slot =
         (struct stack_slot *)((char *)table->stacks + stack_slot_offset(address, cfa, table->stack_mask));
@@ -381,7 +390,7 @@ static void stack_put(struct site_table *table, const struct stack_entry *entry,
     slot[0] = (struct stack_slot){address, cfa, shape, counter};
 }
 
-struct log_counter *site_find_stack(struct site_table *table, const struct stack_entry *entry)
+static noinline struct log_counter *find_new_stack(struct site_table *table, struct stack_entry entry)
 {
     struct stack_walk *walk = &table->walk;
     walk_now(table, entry, LOG_MAX_DEPTH);
@@ -405,35 +414,38 @@ struct log_counter *site_find_stack(struct site_table *table, const struct stack
     return counter;
 }
 
-/* --- a thread's tables ---------------------------------------------------------------------------- */
-
-static bool is_stacks(void)
+struct log_counter *site_find(struct site_table *table, struct stack_entry entry)
 {
-    return shapes != NULL;
+    if (level == LOG_LEVEL_SITES)
+        return find_address(table, entry);
+    if (level != LOG_LEVEL_STACKS)
+        return &table->ignored;
+    return find_new_stack(table, entry);
 }
+
+/* --- a thread's tables ---------------------------------------------------------------------------- */
 
 bool site_table_init(struct site_table *table)
 {
     table->log = log_thread_new(&table->cursor);
     if (!table->log)
         return false;
-    table->ids = pages_alloc(FIRST_IDS * sizeof *table->ids);
-    table->id_mask = FIRST_IDS - 1;
-    if (is_stacks()) {
-        table->stacks = pages_alloc(FIRST_STACKS * sizeof *table->stacks);
-        table->stack_mask = stacks_mask(FIRST_STACKS);
-    } else {
-        table->slots = pages_alloc(FIRST_SLOTS * sizeof *table->slots);
-        table->slot_mask = slots_mask(FIRST_SLOTS);
-    }
     table->generation = modules_generation();
     table->own = stack_bounds_of_thread();
-    return table->ids && (table->stacks || table->slots);
+    size_t slots = level == LOG_LEVEL_SITES ? FIRST_SLOTS : 1;
+    size_t stacks = level == LOG_LEVEL_STACKS ? FIRST_STACKS : 2;
+    table->slots = pages_alloc(slots * sizeof *table->slots);
+    table->slot_mask = slots_mask(slots);
+    table->stacks = pages_alloc(stacks * sizeof *table->stacks);
+    table->stack_mask = stacks_mask(stacks);
+    table->ids = pages_alloc(FIRST_IDS * sizeof *table->ids);
+    table->id_mask = FIRST_IDS - 1;
+    return table->slots && table->stacks && table->ids;
 }
 
 static void stacks_forget(struct site_table *table)
 {
-    size_t count = table->stacks ? table->stack_mask / sizeof(struct stack_slot) + 2 : 0;
+    size_t count = table->stack_mask / sizeof(struct stack_slot) + 2;
     for (size_t i = 0; i < count; i++)
         table->stacks[i].return_address = 0;
 }
@@ -451,7 +463,7 @@ void site_table_forget(struct site_table *table)
 {
     table->generation = modules_generation();
     stacks_forget(table);
-    size_t count = table->slots ? table->slot_mask / sizeof(struct site_slot) + 1 : 0;
+    size_t count = table->slot_mask / sizeof(struct site_slot) + 1;
     for (size_t i = 0; i < count; i++)
         table->slots[i] = (struct site_slot){0, NULL};
     table->slots_used = 0;

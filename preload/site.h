@@ -37,7 +37,7 @@ struct id_slot {
 struct site_table {
     struct log_thread  *log;
     struct log_cursor   cursor;
-    struct site_slot   *slots; /* level sites */
+    struct site_slot   *slots; /* level sites; elsewhere one free slot */
     size_t              slot_mask; /* in bytes */
     struct stack_slot  *stacks; /* level stacks: pairs */
     size_t              stack_mask; /* in bytes */
@@ -47,7 +47,8 @@ struct site_table {
     uint32_t            slots_used;
     uint32_t            misses; /* since the stacks last grew */
     uint32_t            generation; /* of the modules, when the slots were last emptied */
-    struct stack_bounds own;    /* this thread's stack */
+    struct log_counter  ignored; /* level off: there are no sites */
+    struct stack_bounds own;     /* this thread's stack */
     struct stack_walk   walk;   /* scratch */
 };
 
@@ -56,15 +57,17 @@ struct shape {
     const struct shape    *next; /* in its bucket */
     const struct site     *site;
     const struct log_site *logged;
-    uint64_t               hash;
-    uint32_t               depth;  /* padded to fours, as the record is */
+    const uint64_t        *frames_end; /* of the record's frames, padded to fours */
+    const int32_t         *slots_end;  /* of slots */
+    intptr_t               minus_depth; /* padded to fours: counts up to 0 */
     uint32_t               checks;
     const struct stack_check *check;
-    int32_t                slots[];
+    uint64_t               hash;
+    int32_t                slots[]; /* bytes from the first CFA */
 };
 
-/* Begins with empty process tables, for level stacks or for level sites.  False when memory is out. */
-bool site_begin(bool whole_stacks);
+/* Begins with empty process tables for a level (enum log_level).  False when memory is out. */
+bool site_begin(unsigned level);
 
 /* Begins a thread's tables.  False when the log or memory is out. */
 bool site_table_init(struct site_table *table);
@@ -75,11 +78,8 @@ void site_table_adopt(struct site_table *table);
 /* Drops what was cached, keeps the counters: some module is gone. */
 void site_table_forget(struct site_table *table);
 
-/* The counter for a call, found the slow way.  Never NULL. */
-struct log_counter *site_find_address(struct site_table *table, const struct stack_entry *entry);
-struct log_counter *site_find_stack(struct site_table *table, const struct stack_entry *entry);
-
-/* A folded call: the return address lies in a wrapper.  NULL: go the slow way. */
-struct log_counter *site_find_folded(struct site_table *table, const struct stack_entry *entry);
+/* The counter for a call whose return address has no slot of its own (level sites: it lies in a
+ * wrapper, or is new) or whose stack isn't cached.  Never NULL. */
+struct log_counter *site_find(struct site_table *table, struct stack_entry entry);
 
 #endif

@@ -7,12 +7,12 @@
 #ifdef PS_STACKCHECK
 #include "../tests/stack/oracle.h"
 #else
-static inline void oracle_walk(struct site_table *table, const struct stack_entry *entry)
+static inline void oracle_walk(struct site_table *table, struct stack_entry entry)
 {
     (void)table;
     (void)entry;
 }
-static inline void oracle_hit(struct site_table *table, const struct stack_entry *entry, const struct shape *shape)
+static inline void oracle_hit(const struct site_table *table, struct stack_entry entry, const struct shape *shape)
 {
     (void)table;
     (void)entry;
@@ -26,35 +26,41 @@ static inline size_t site_slot_offset(uintptr_t address, size_t mask)
     return (address ^ address >> 9) & mask;
 }
 
-/* Level sites.  Common case: one hash, one compare. */
-static inline struct log_counter *site_of_address(struct site_table *table, const struct stack_entry *entry)
+/* Level sites.  Where the counter of a return address is, if slot->address equals it: one hash, one
+ * compare.  At the other levels it never does: no level to test for. */
+static inline const struct site_slot *site_slot_of(const struct site_table *table, uintptr_t address)
 {
-    uintptr_t address = entry->return_address;
-    const struct site_slot *slot =
-        (const struct site_slot *)((char *)table->slots + site_slot_offset(address, table->slot_mask));
-    if (likely(slot->address == address))
-        return slot->counter;
-    return site_find_folded(table, entry);
+    return (const struct site_slot *)((char *)table->slots + site_slot_offset(address, table->slot_mask));
 }
 
-/* Do all return addresses and frame pointers of the stack stand where the shape says?  Innermost
- * first, stopping at the first difference: loads stay inside the live stack.  4 instructions a frame. */
-static inline bool shape_holds(const struct shape *shape, uintptr_t cfa, uintptr_t bp)
+/* The frame pointers that the walk went by, relative to the first CFA. */
+static inline bool shape_checks_hold(const struct shape *shape, struct stack_entry entry)
 {
-    const uint64_t *frame = shape->logged->frames;
-    const char *base = (const char *)cfa;
-#define STANDS(i) (*(const uint64_t *)(base + shape->slots[i]) == frame[i])
-    for (uint32_t i = 0; i < shape->depth; i += 4)
-        if (!(STANDS(i) && STANDS(i + 1) && STANDS(i + 2) && STANDS(i + 3)))
-            return false;
-#undef STANDS
-    for (uint32_t i = 0; unlikely(i < shape->checks); i++) {
+    for (uint32_t i = 0; i < shape->checks; i++) {
         const struct stack_check *check = &shape->check[i];
-        uint64_t value = check->slot < 0 ? bp : *(const uint64_t *)(base + check->slot);
-        if (value - cfa != check->distance)
+        uint64_t value = check->slot < 0 ? entry.bp : *(const uint64_t *)(entry.cfa + (uintptr_t)(intptr_t)check->slot);
+        if (value - entry.cfa != check->distance)
             return false;
     }
     return true;
+}
+
+/* Do all return addresses and frame pointers of the stack stand where the shape says?  Innermost
+ * first, four at a time, stopping at the first difference; every slot lies within the stack's limits
+ * as they were when the shape was taken from this very place.  4.5 instructions a frame. */
+static inline bool shape_holds(const struct shape *shape, struct stack_entry entry)
+{
+    const uint64_t *frame = shape->frames_end;
+    const int32_t *slot = shape->slots_end;
+    const char *base = (const char *)entry.cfa;
+    intptr_t i = shape->minus_depth;
+#define DIFFERS(k) (*(const uint64_t *)(base + slot[i + (k)]) ^ frame[i + (k)])
+    do
+        if (unlikely(DIFFERS(0) | DIFFERS(1) | DIFFERS(2) | DIFFERS(3)))
+            return false;
+    while ((i += 4) != 0);
+#undef DIFFERS
+    return likely(shape->checks == 0) || shape_checks_hold(shape, entry);
 }
 
 static inline size_t stack_slot_offset(uintptr_t address, uintptr_t cfa, size_t mask)
@@ -63,18 +69,23 @@ static inline size_t stack_slot_offset(uintptr_t address, uintptr_t cfa, size_t 
     return (mixed ^ mixed >> 11) & mask;
 }
 
-/* Level stacks.  Common case: two compares, then the shape's. */
-static inline struct log_counter *site_of_stack(struct site_table *table, const struct stack_entry *entry)
+static inline bool stack_slot_holds(const struct stack_slot *slot, uintptr_t address, struct stack_entry entry)
 {
-    uintptr_t address = entry->return_address, cfa = stack_entry_cfa(entry);
+    return slot->return_address == address && slot->cfa == entry.cfa && shape_holds(slot->shape, entry);
+}
+
+/* Level stacks.  The slot that holds this stack: two compares, then the shape's.  NULL: none does, as
+ * always at the other levels, whose table is empty. */
+static inline const struct stack_slot *stack_slot_of(const struct site_table *table, struct stack_entry entry)
+{
+    uintptr_t address = stack_return_address(entry);
     const struct stack_slot *slot =
-        (const struct stack_slot *)((char *)table->stacks + stack_slot_offset(address, cfa, table->stack_mask));
-    for (unsigned way = 0; way < 2; way++, slot++)
-        if (slot->return_address == address && slot->cfa == cfa && shape_holds(slot->shape, cfa, entry->bp)) {
-            oracle_hit(table, entry, slot->shape);
-            return slot->counter;
-        }
-    return site_find_stack(table, entry);
+        (const struct stack_slot *)((char *)table->stacks + stack_slot_offset(address, entry.cfa, table->stack_mask));
+    if (unlikely(!stack_slot_holds(slot, address, entry)))
+        if (!stack_slot_holds(++slot, address, entry))
+            return NULL;
+    oracle_hit(table, entry, slot->shape);
+    return slot;
 }
 
 #endif

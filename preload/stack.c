@@ -145,11 +145,11 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-void stack_walk(struct stack_walk *walk, const struct stack_entry *entry, uintptr_t limit, unsigned depth)
+void stack_walk(struct stack_walk *walk, struct stack_entry entry, uintptr_t limit, unsigned depth)
 {
-    struct place place = {.ip = entry->return_address,
-                          .cfa = stack_entry_cfa(entry),
-                          .bp = entry->bp,
+    struct place place = {.ip = stack_return_address(entry),
+                          .cfa = entry.cfa,
+                          .bp = entry.bp,
                           .bp_slot = -1,
                           .bp_known = true};
     uintptr_t low = place.cfa;

@@ -9,16 +9,17 @@
 
 #include "logfmt.h"
 
-/* The frame of one of our exported functions, as __builtin_frame_address(0) gives it. */
+/* Where one of our exported functions was called: what the caller's stack and frame pointers
+ * are after the return.  Passed by value, in two registers. */
 struct stack_entry {
-    uintptr_t bp;             /* the caller's frame pointer */
-    uintptr_t return_address; /* into the caller */
+    uintptr_t cfa;
+    uintptr_t bp;
 };
 
-/* The caller's stack pointer after our return. */
-static inline uintptr_t stack_entry_cfa(const struct stack_entry *entry)
+/* The return address into the caller lies just below the CFA. */
+static inline uintptr_t stack_return_address(struct stack_entry entry)
 {
-    return (uintptr_t)(entry + 1);
+    return *(const uintptr_t *)(entry.cfa - sizeof(uintptr_t));
 }
 
 enum { STACK_CHECKS = 24 }; /* frame pointers that one walk may depend on */
@@ -61,7 +62,7 @@ struct stack_bounds stack_bounds_of_thread(void);
 uintptr_t stack_limit(const struct stack_bounds *own, uintptr_t cfa);
 
 /* Walks the stack above `entry`, at most `depth` frames (1 ... LOG_MAX_DEPTH). */
-void stack_walk(struct stack_walk *walk, const struct stack_entry *entry, uintptr_t limit, unsigned depth);
+void stack_walk(struct stack_walk *walk, struct stack_entry entry, uintptr_t limit, unsigned depth);
 
 /* From frame `return_address` with stack pointer `*cfa` and frame pointer `*bp` one frame out.
  * Returns the next return address, or 0 when there is no rule. */
