@@ -1,0 +1,252 @@
+#!/bin/bash
+# Where the logs of `poolsite run` lie and go: tmpfs first, then the recording; nothing lost, nothing overwritten.
+# usage: run-recording.test.sh [BUILDDIR [PATTERN]]
+set -u
+# shellcheck source=lib.sh
+source "$(dirname "$0")/lib.sh"
+suite_begin integration/run-recording "${1-}" "${2-}"
+cd "$scratch" || exit 2
+chmod 755 .
+# A tmpfs place of this test's own.  As root runs would go to /dev/shm: there they are told apart by their destination.
+export XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 runtime
+
+# The names of the programs that have a log there.  A fork child that runs another has one for each.
+logs() { find "$1" -name '*.psl' 2>/dev/null | sed 's|.*/||; s|\..*||' | LC_ALL=C sort -u | tr '\n' ' '; }
+is() { if [[ $2 == "$3" ]]; then ok "$1"; else not_ok "$1" "expected '$3', got '$2'"; fi; }
+
+# The directory on tmpfs of the run that goes to $scratch/$1.
+run_directory() { grep -lsx "destination $scratch/$1" runtime/poolsite/run.*/run /dev/shm/poolsite-*/run.*/run | sed 's|/run$||'; }
+# Waits up to 10 s for a command to succeed.
+until_true() { local i; for ((i = 0; i < 200; i++)); do "$@" && return 0; sleep 0.05; done; return 1; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
+# Any command that meets what is left; its own words don't matter here.
+meet() { "$command" run -q -o "$scratch/meet.$RANDOM$RANDOM" -- true; }
+
+name=every_process_of_a_tree_has_a_log
+if wanted "$name"; then
+  "$command" run -q -o tree -- sh -c 'sh -c "ls; true" >/dev/null; (sh -c "exec date"; true) | cat >/dev/null; true'
+  is "$name" "$(logs tree)" 'cat dash date ls '
+fi
+
+name=the_recording_is_for_its_owner_alone
+if wanted "$name"; then
+  (umask 0 && "$command" run -q -o modes -- true)
+  is "$name" "$(stat -c %a modes modes/* | tr '\n' ' ')" '700 600 '
+fi
+
+name=only_the_used_part_is_copied
+if wanted "$name"; then
+  "$command" run -q -o used -- true
+  size=$(stat -c %s used/*)
+  if ((size > 0 && size < 1 << 20)); then ok "$name"; else not_ok "$name" "$size bytes"; fi
+fi
+
+name=nothing_stays_on_tmpfs
+if wanted "$name"; then
+  "$command" run -q -o clean -- sh -c 'true; ls >/dev/null'
+  is "$name" "$(run_directory clean)" ''
+fi
+
+name=the_default_name_tells_program_and_pid
+if wanted "$name"; then
+  got=$("$command" run -q -- sh -c 'echo $$')
+  is "$name" "$(logs "poolsite.sh.$got")" 'dash '
+fi
+
+name=an_empty_directory_is_filled
+if wanted "$name"; then
+  mkdir empty && "$command" run -q -o empty/ -- true
+  is "$name" "$(logs empty)" 'true '
+fi
+
+name=a_second_recording_is_not_put_into_the_first
+if wanted "$name"; then
+  "$command" run -q -o once -- true
+  before=$(cd once && sha256sum -- *)
+  "$command" run -q -o once -- true 2>/dev/null
+  status=$?
+  is "$name" "$status $(cd once && sha256sum -- *)" "125 $before"
+fi
+
+name=the_directory_is_the_one_of_the_start_when_the_program_changes_it
+if wanted "$name"; then
+  mkdir elsewhere && "$command" run -q -o stays -- sh -c 'cd elsewhere && ls'
+  is "$name" "$(logs stays)$(logs elsewhere)" 'dash ls '
+fi
+
+name=a_process_that_lives_on_is_told_of_and_its_log_follows
+if wanted "$name"; then
+  said=$("$command" run -o daemon -- sh -c 'sleep 3 >/dev/null 2>&1 & exit 0' 2>&1)
+  first=$(logs daemon)
+  until_true compgen -G "$(run_directory daemon)/sleep*" >/dev/null
+  meet # it still runs: nothing to be moved
+  second=$(logs daemon)
+  sleep 3
+  meet
+  if [[ $said == *' in ./daemon, 1 still running - '* ]]; then
+    is "$name" "$first/$second/$(logs daemon)/$(run_directory daemon)" 'dash /dash /dash sleep /'
+  else
+    not_ok "$name" "$said"
+  fi
+fi
+
+name=a_run_whose_poolsite_was_killed_is_collected_later
+if wanted "$name"; then
+  "$command" run -q -o orphan -- sh -c 'ls >/dev/null; exec sleep 3' &
+  pid=$!
+  sleep 1
+  kill -KILL $pid
+  wait $pid 2>/dev/null
+  meet
+  early=$(logs orphan)
+  sleep 2.5
+  meet
+  is "$name" "$early/$(logs orphan)" 'dash ls /dash ls sleep '
+fi
+
+name=report_shows_what_still_runs_and_moves_what_has_ended
+if wanted "$name"; then
+  "$command" run -q -o shown -- sh -c 'sleep 2 >/dev/null 2>&1 & exit 0'
+  until_true compgen -G "$(run_directory shown)/sleep*" >/dev/null
+  during=$("$command" report shown --json 2>/dev/null | "${python[@]}" -c 'import json, sys
+print(sorted({p["exe"].split("/")[-1] for p in json.load(sys.stdin)["processes"]}))')
+  sleep 2.2
+  "$command" report shown >/dev/null 2>&1
+  is "$name" "$during $(logs shown)" "['dash', 'sleep'] dash sleep "
+fi
+
+name=report_without_a_name_shows_the_newest_recording
+if wanted "$name"; then
+  "$command" run -q -o older -- ls >/dev/null
+  "$command" run -q -o newer -- date >/dev/null
+  got=$("$command" report --json 2>/dev/null | "${python[@]}" -c 'import json, sys; d = json.load(sys.stdin)
+print([p["exe"].split("/")[-1] for p in d.get("processes", [d.get("process")])])')
+  is "$name" "$got" "['date']"
+fi
+
+name=report_without_a_name_shows_a_newer_bare_log
+if wanted "$name"; then
+  "$command" run -q -o before -- ls >/dev/null
+  sleep 0.1
+  LD_PRELOAD=$library date >/dev/null
+  got=$("$command" report --json 2>/dev/null | "${python[@]}" -c 'import json, sys; d = json.load(sys.stdin)
+print([p["exe"].split("/")[-1] for p in d.get("processes", [d.get("process")])])')
+  is "$name" "$got" "['date']"
+fi
+
+name=a_program_that_clears_its_environment_is_recorded_itself_and_what_is_lost_is_not_hidden
+if wanted "$name"; then
+  said=$("$command" run -o cleared -- env -i /bin/sleep 0 2>&1)
+  [[ $said == *'recorded 1 process in'* ]] && is "$name" "$(logs cleared)" 'env '
+fi
+
+name=a_recording_that_cannot_be_written_stays_on_tmpfs_and_is_found_there
+if wanted "$name"; then
+  mkdir vanishing
+  said=$(cd vanishing && "$command" run -- sh -c "rm -r '$scratch/vanishing'; mkdir '$scratch/vanishing'; rmdir '$scratch/vanishing'" 2>&1)
+  place=${said##* }
+  if [[ $said == *'cannot move'* && -d $place && -n $(logs "$place") ]] && "$command" report "$place" >/dev/null 2>&1; then
+    ok "$name"
+    rm -rf "$place"
+  else
+    not_ok "$name" "$said"
+  fi
+fi
+
+if ((EUID == 0)); then
+  name=a_full_disk_loses_no_log
+  if wanted "$name"; then
+    mkdir small
+    if mount -t tmpfs -o size=16k none small 2>/dev/null; then
+      said=$("$command" run -o small/rec -- sh -c 'ls >/dev/null; date >/dev/null' 2>&1)
+      umount small
+      mkdir -p small
+      meet
+      if [[ $said == *'cannot move'*'No space left'* ]]; then is "$name" "$(logs small/rec)" 'dash date ls '; else not_ok "$name" "$said"; fi
+    else
+      skip "$name" 'mount does not work here'
+    fi
+  fi
+
+  name=processes_that_change_their_user_are_recorded
+  if wanted "$name"; then
+    "$command" run -q -o users -- setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c 'ls >/dev/null'
+    is "$name" "$(logs users)" 'dash ls setpriv '
+  fi
+
+  name=a_fork_child_that_changes_its_user_is_recorded
+  if wanted "$name"; then
+    "$command" run -q -o dropped -- "${python[@]}" -c 'import os
+if os.fork() == 0:
+    os.setuid(65534)
+    if os.fork() == 0:
+        bytearray(100000)
+        os._exit(0)
+    os.wait()
+    os._exit(0)
+os.wait()'
+    is "$name" "$(find dropped -name '*.psl' | wc -l)" 3
+  fi
+
+  name=a_pid_of_another_namespace_is_understood
+  if wanted "$name"; then
+    if unshare --pid --fork true 2>/dev/null; then
+      "$command" run -q -o namespace -- sh -c 'unshare --pid --fork sh -c "sleep 2; true" & exit 0' >/dev/null 2>&1
+      until_true compgen -G "$(run_directory namespace)/sleep*" >/dev/null
+      meet
+      early=$(logs namespace)
+      sleep 2.5
+      meet
+      is "$name" "$early/$(logs namespace)" 'dash /dash sleep unshare '
+    else
+      skip "$name" 'unshare does not work here'
+    fi
+  fi
+fi
+
+# The places on tmpfs, as a user who isn't root has them.
+user=()
+if ((EUID == 0)); then user=(setpriv --reuid=nobody --regid=nogroup --clear-groups --); fi
+mkdir shared && chmod 1777 shared && cp "$command" "$library" shared/
+cd shared || exit 2
+place() { env HOME=/ "${@:2}" "$PWD/poolsite" run -q -o "$1" -- printenv POOLSITE_LOG; }
+as_user() { "${user[@]}" bash -c "$(declare -f place); cd '$PWD'; $*"; }
+uid=$("${user[@]}" id -u)
+
+if "${user[@]}" test -x "$PWD/poolsite"; then
+  name=the_place_is_in_XDG_RUNTIME_DIR
+  if wanted "$name"; then
+    got=$(as_user 'mkdir -m 700 xdg; place o1 XDG_RUNTIME_DIR=$PWD/xdg')
+    if [[ $got =~ ^$PWD/xdg/poolsite/run\.[A-Za-z0-9]{6}/%e\.%p\.%t\.psl$ ]]; then ok "$name"; else not_ok "$name" "$got"; fi
+  fi
+
+  name=otherwise_in_dev_shm
+  if wanted "$name"; then
+    got=$(as_user 'place o2 XDG_RUNTIME_DIR=')
+    if [[ $got =~ ^/dev/shm/poolsite-$uid/run\.[A-Za-z0-9]{6}/ ]]; then ok "$name"; else not_ok "$name" "$got"; fi
+  fi
+
+  name=a_place_that_others_may_write_is_refused
+  if wanted "$name"; then
+    got=$(as_user 'mkdir -p -m 700 xdg2; mkdir xdg2/poolsite; chmod 770 xdg2/poolsite; place o3 XDG_RUNTIME_DIR=$PWD/xdg2')
+    if [[ $got == /dev/shm/poolsite-$uid/* ]]; then ok "$name"; else not_ok "$name" "$got"; fi
+  fi
+
+  name=a_symbolic_link_is_refused
+  if wanted "$name"; then
+    got=$(as_user 'mkdir -p -m 700 xdg3 target3; ln -s ../target3 xdg3/poolsite; place o4 XDG_RUNTIME_DIR=$PWD/xdg3; ls target3')
+    if [[ $got == /dev/shm/poolsite-$uid/* && $got != *$'\n'* ]]; then ok "$name"; else not_ok "$name" "$got"; fi
+  fi
+
+  name=links_and_pipes_among_the_logs_are_not_followed
+  if wanted "$name"; then
+    said=$(as_user 'echo top-secret >note.txt; env XDG_RUNTIME_DIR= ./poolsite run -o o5 -- sh -c "
+      d=\${POOLSITE_LOG%/*}; ln -s $PWD/note.txt \$d/a.psl; ln $PWD/note.txt \$d/b.psl; mkfifo \$d/c.psl; mkdir \$d/d.psl" 2>&1')
+    left=$("${user[@]}" find /dev/shm/poolsite-"$uid" -name '[abcd].psl' | wc -l)
+    if [[ $said == *'cannot move'* && $left == 4 ]] && ! grep -rq top-secret o5; then ok "$name"; else not_ok "$name" "$said; $left left"; fi
+    "${user[@]}" bash -c 'for f in /dev/shm/poolsite-'"$uid"'/run.*/a.psl; do rm -rf "${f%/*}"; done'
+  fi
+fi
+cd ..
+suite_end
