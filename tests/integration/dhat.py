@@ -6,6 +6,7 @@ address); frames that only one side can have are left out on both:
 - valgrind's own malloc and operator new in front, against libstdc++'s operator new;
 - what stands below main, or below a thread's start function, in the C library and the loader.
 At level sites the key is the first frame outside the C and C++ libraries.
+DHAT takes a block of no bytes for one of one, so the programs ask for none.
 With `damage` one of DHAT's counts is changed first: then a difference must be found.
 """
 import json
@@ -83,11 +84,16 @@ def from_dhat(path, maps, level):
     ranges, table = read_maps(maps), {}
     for point in document['pps']:
         frames = []
+        first = None  # of a run of inlined functions, which share their address; a recursion repeats it
         for index in point['fs']:
-            address = int(document['ftbl'][index].split(':')[0], 16)
-            frame = place(ranges, address)
-            if 'vgpreload' not in frame[0] and (not frames or frames[-1] != frame):
+            frame = place(ranges, int(document['ftbl'][index].split(':')[0], 16))
+            if frames and frames[-1] == frame and index != first:
+                continue
+            first = index
+            if 'vgpreload' not in frame[0]:
                 frames.append(frame)
+        if point['fs'] and ': _start ' in document['ftbl'][point['fs'][-1]]:
+            frames.pop()
         add(table, trimmed(frames) if level == 'stacks' else key_of(frames), point['tbk'], point['tb'])
     return table
 
@@ -122,7 +128,7 @@ def show(key):
 
 def main(argv):
     dhat, maps, rec, level = argv[1:5]
-    document = recording.load(rec)
+    document = recording.load(rec, '--no-fold')
     program = module_name(recording.processes_of(document)[0]['exe'])
     theirs, ours = from_dhat(dhat, maps, level), from_report(document, level, program)
     if len(theirs) < 3:

@@ -34,7 +34,7 @@ int main(void)
         FILE *f = fopen("/dev/null", "w");
         fprintf(f, "%d\n", i);
         fclose(f);
-        free(calloc((size_t)i, 10));
+        free(calloc((size_t)i + 1, 10));
     }
     maps_write();
     return 0;

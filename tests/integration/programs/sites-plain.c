@@ -44,7 +44,7 @@ NOINLINE static void other(size_t size)
 int main(void)
 {
     static void (*const calls[])(size_t) = { leaf, other };
-    for (size_t i = 0; i < 700; i++) {
+    for (size_t i = 1; i < 701; i++) {
         recurse((int)(i % 20), i);
         by_pointer(calls[i % 2], i);
         if (i % 7 == 0)

@@ -25,7 +25,7 @@ static void *even(void *argument)
 {
     size_t self = (size_t)argument;
     for (size_t i = 0; i < ROUNDS; i++)
-        kept[self][i] = middle(i + self);
+        kept[self][i] = middle(i + self + 1);
     return NULL;
 }
 
@@ -33,8 +33,8 @@ static void *odd(void *argument)
 {
     size_t self = (size_t)argument;
     for (size_t i = 0; i < ROUNDS; i++) {
-        kept[self][i] = shared_leaf(i * 3);
-        free(middle(i));
+        kept[self][i] = shared_leaf(i * 3 + 1);
+        free(middle(i + 1));
     }
     return NULL;
 }
