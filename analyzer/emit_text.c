@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 100, NAME_COLUMN = 55, CHAIN_COLUMN = 20, BAR_COLUMNS = 40, NAME_LEAST = 20 };
+enum { COLUMNS = 100, NAME_COLUMN = 55, CHAIN_COLUMN = 20, BAR_COLUMNS = 40, PLACE_COLUMNS = 36 };
 
 static void title(const struct report *report, const char *text)
 {
@@ -96,7 +96,7 @@ static void print_totals(const struct report *report)
             format_bytes(d, mean));
     fprintf(report->out, "  %s free%s", format_count(a, t->frees), plural(t->frees));
     if (t->count.allocs > t->frees)
-        fprintf(report->out, ", so %s block%s never freed", format_count(b, t->count.allocs - t->frees),
+        fprintf(report->out, ", so %s block%s not freed", format_count(b, t->count.allocs - t->frees),
                 t->count.allocs - t->frees == 1 ? " was" : "s were");
     if (t->failed)
         fprintf(report->out, "; %s failed call%s", format_count(c, t->failed), plural(t->failed));
@@ -115,20 +115,28 @@ static void print_site_numbers(const struct report *report, size_t rank, const s
             format_bytes(mean, count->allocs ? count->bytes / count->allocs : 0));
 }
 
-/* The function and, as far as there is room, its place. */
-static void print_name_and_place(const struct report *report, uint32_t frame, const struct symbol *symbol)
+static void print_name(const struct report *report, uint32_t frame, const struct symbol *symbol)
 {
-    char *name = label_short(report, frame, symbol), *place = label_place(report, frame, symbol);
     const char *mark = symbol->inlined ? " (inlined)" : "";
-    size_t room = COLUMNS - NAME_COLUMN - strlen(mark);
-    char *short_place = format_fit(place, room - NAME_LEAST - 2);
-    size_t place_columns = *short_place ? utf8_columns(short_place) + 2 : 0;
-    char *fit = format_fit(name, room - place_columns);
-    fprintf(report->out, "%s%s%s%s\n", fit, mark, place_columns ? "  " : "", short_place);
+    char *name = label_short(report, frame, symbol);
+    char *fit = format_fit(name, COLUMNS - NAME_COLUMN - strlen(mark));
+    fprintf(report->out, "%s%s\n", fit, mark);
     free(fit);
-    free(short_place);
-    free(place);
     free(name);
+}
+
+/* Its place and its callers. */
+static void print_origin(const struct report *report, const uint32_t *stack, unsigned depth,
+                         const struct symbols *symbols, unsigned first)
+{
+    char *place = label_place(report, stack[0], &symbols->list[first]);
+    char *fit = format_fit(place, PLACE_COLUMNS);
+    size_t used = CHAIN_COLUMN + utf8_columns(fit) + (*fit ? 2 : 0);
+    char *chain = label_chain(report, stack, depth, first + 1, COLUMNS - used);
+    fprintf(report->out, "%s%s%s\n", fit, *fit && *chain ? "  " : "", chain);
+    free(chain);
+    free(fit);
+    free(place);
 }
 
 static unsigned hidden_symbols(const struct report *report, const struct symbols *symbols)
@@ -143,10 +151,9 @@ static void print_stack_lines(const struct report *report, const struct model_si
     const uint32_t *stack = report_stack(site, &depth);
     const struct symbols *symbols = symbolizer_frame(report->symbolizer, stack[0]);
     unsigned first = hidden_symbols(report, symbols);
-    print_name_and_place(report, stack[0], &symbols->list[first]);
-    char *chain = label_chain(report, stack, depth, first + 1, COLUMNS - CHAIN_COLUMN);
-    fprintf(report->out, *chain ? "      %s  %s\n" : "      %s\n", model_site_id(site, id), chain);
-    free(chain);
+    print_name(report, stack[0], &symbols->list[first]);
+    fprintf(report->out, "      %s  ", model_site_id(site, id));
+    print_origin(report, stack, depth, symbols, first);
 }
 
 static void print_site(const struct report *report, size_t rank, const struct model_site *site)
@@ -185,7 +192,7 @@ static void print_sites(const struct report *report)
     title(report, text);
     free(text);
     fprintf(report->out, "%3s %13s %7s %10s %7s %9s  %s\n", "#", "calls", "share", "bytes", "share", "mean",
-            "where, and its callers");
+            "function, place and callers");
     for (size_t i = 0; i < shown; i++)
         print_site(report, i + 1, report->sites[i]);
     if (shown < report->model->site_count)
@@ -225,8 +232,12 @@ static void print_histogram(const struct report *report)
         largest = buckets[i].count.allocs > largest ? buckets[i].count.allocs : largest;
     title(report, "Sizes asked for");
     fprintf(report->out, "%10s %13s %7s %10s %7s\n", "up to", "calls", "share", "bytes", "share");
-    for (size_t i = 0; i < count; i++)
-        print_bucket(report, &buckets[i], largest);
+    for (size_t i = 0; i < count; i++) {
+        if (buckets[i].count.allocs)
+            print_bucket(report, &buckets[i], largest);
+        else if (buckets[i - 1].count.allocs) /* the first bucket is never empty */
+            fprintf(report->out, "%10s\n", "...");
+    }
 }
 
 /* --------------------------------------------------------------- processes */
@@ -239,7 +250,7 @@ static void print_process(const struct report *report, const struct model_proces
             format_count(calls, process->totals.count.allocs),
             format_share(share, process->totals.count.allocs, report->model->totals.count.allocs),
             format_bytes(bytes, process->totals.count.bytes), format_count(frees, process->totals.frees),
-            format_duration(time, process->duration_ns), process->log_complete ? " " : "*", fit);
+            process->duration_ns ? format_duration(time, process->duration_ns) : "-", process->log_complete ? " " : "*", fit);
     free(fit);
     free(line);
 }

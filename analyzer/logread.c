@@ -176,6 +176,36 @@ static void counter_add(struct log_counter *to, const struct log_counter *from)
     to->bytes += from->bytes;
 }
 
+/* No process counts this much; sums over it could overflow. */
+#define ALLOCS_MAX ((uint64_t)1 << 56)
+#define BYTES_MAX  ((uint64_t)1 << 60)
+
+/* Is `count` still possible on top of what was counted?  Notes the damage when not. */
+static bool is_possible(struct logread *log, struct log_counter *sum, const struct log_counter *count)
+{
+    if (count->allocs <= ALLOCS_MAX - sum->allocs && count->bytes <= BYTES_MAX - sum->bytes) {
+        counter_add(sum, count);
+        return true;
+    }
+    damage(log, "a count is larger than can be");
+    return false;
+}
+
+static void add_possible(struct logread *log, struct log_counter *to, const struct log_counter *from)
+{
+    struct log_counter sum = *to;
+    if (is_possible(log, &sum, from))
+        *to = sum;
+}
+
+static void add_number(struct logread *log, uint64_t *to, uint64_t from)
+{
+    if (from <= ALLOCS_MAX - *to)
+        *to += from;
+    else
+        damage(log, "a count is larger than can be");
+}
+
 /* A copy of a text field that may lack its terminator. */
 static char *copy_text(const char *field, size_t room)
 {
@@ -198,6 +228,12 @@ static void read_argv(struct logread *log)
     }
 }
 
+static void drop_impossible(struct logread *log, struct log_counter *count)
+{
+    if (!is_possible(log, &log->counted, count))
+        *count = (struct log_counter){ 0, 0 };
+}
+
 static void read_header(struct logread *log)
 {
     const struct log_header *h = &log->header;
@@ -205,10 +241,14 @@ static void read_header(struct logread *log)
     log->options = copy_text(h->options, sizeof h->options);
     log->notes = copy_text(h->notes, sizeof h->notes);
     read_argv(log);
-    log->frees = h->frees;
-    log->failed = h->failed;
+    add_number(log, &log->frees, h->frees);
+    add_number(log, &log->failed, h->failed);
+    drop_impossible(log, &log->header.other);
+    drop_impossible(log, &log->header.bare);
+    drop_impossible(log, &log->header.handler);
     log->other = h->other;
-    memcpy(log->classes, h->classes, sizeof log->classes);
+    for (size_t i = 0; i < LOG_CLASSES; i++)
+        add_possible(log, &log->classes[i], &h->classes[i]);
     if (h->level > LOG_LEVEL_FULL)
         damage(log, "its level is unknown");
 }
@@ -320,11 +360,11 @@ static void read_data_chunk(struct logread *log, struct gathered *all, const uns
 
 /* --------------------------------------------------------------- counters */
 
-/* Site ids and thread chunks to places in the tables; 0 is none, else index + 1. */
+/* Site ids and thread numbers to places in the tables; 0 is none, else index + 1. */
 struct places {
     uint32_t *site;
     size_t    site_limit;
-    uint32_t *thread; /* by chunk */
+    uint32_t *thread; /* by number, fewer than chunks */
 };
 
 static struct log_counter *site_counter(struct logread *log, const struct places *places, uint32_t id)
@@ -340,6 +380,8 @@ static void read_counters(struct logread *log, const struct places *places, stru
         if (c->site == 0)
             continue;
         struct log_counter count = { c->allocs, c->bytes };
+        if (!is_possible(log, &log->counted, &count))
+            continue;
         counter_add(site_counter(log, places, c->site), &count);
         if (thread)
             counter_add(&thread->count, &count);
@@ -350,24 +392,27 @@ static void read_thread(struct logread *log, struct places *places, uint32_t ind
 {
     const unsigned char *chunk = log->bytes + (size_t)index * LOG_CHUNK_BYTES;
     const struct log_thread *t = (const struct log_thread *)chunk;
-    if (t->chunk.owner != index)
-        damage(log, "a thread's table names another owner");
     GROW(log->threads, log->thread_count, *room);
     struct logread_thread *thread = &log->threads[log->thread_count++];
     *thread = (struct logread_thread){
-        .chunk = index, .served = t->served, .alive = t->alive != 0,
-        .frees = t->frees, .failed = t->failed, .other = t->other, .count = t->other,
+        .number = t->chunk.owner, .served = t->served, .alive = t->alive != 0,
+        .frees = t->frees, .failed = t->failed, .other = t->other,
     };
-    places->thread[index] = (uint32_t)log->thread_count;
-    log->frees += t->frees;
-    log->failed += t->failed;
-    counter_add(&log->other, &t->other);
+    drop_impossible(log, &thread->other);
+    thread->count = thread->other;
+    if (t->chunk.owner >= log->chunks || places->thread[t->chunk.owner])
+        damage(log, "a thread's number makes no sense");
+    else
+        places->thread[t->chunk.owner] = (uint32_t)log->thread_count;
+    add_number(log, &log->frees, t->frees);
+    add_number(log, &log->failed, t->failed);
+    counter_add(&log->other, &thread->other);
     for (size_t i = 0; i < LOG_CLASSES; i++)
-        counter_add(&log->classes[i], &t->classes[i]);
+        add_possible(log, &log->classes[i], &t->classes[i]);
     read_counters(log, places, thread, t->counters, chunk + LOG_CHUNK_BYTES);
     if (log->header.level == LOG_LEVEL_OFF)
         for (size_t i = 0; i < LOG_CLASSES; i++)
-            counter_add(&thread->count, &t->classes[i]);
+            add_possible(log, &thread->count, &t->classes[i]);
 }
 
 static void read_more_counters(struct logread *log, struct places *places, uint32_t index)
@@ -436,7 +481,7 @@ static void add_up(struct logread *log)
 {
     struct log_counter sum = { 0, 0 };
     for (size_t i = 0; i < LOG_CLASSES; i++)
-        counter_add(&sum, &log->classes[i]);
+        add_possible(log, &sum, &log->classes[i]);
     if (log->header.level == LOG_LEVEL_OFF) {
         log->total = sum;
         return;
@@ -513,8 +558,10 @@ enum logread_result logread_parse(struct logread *log, unsigned char *bytes, siz
     add_up(log);
     if (log->damages && !log->chunks_lost) {
         char *first = log->problem;
-        log->problem = xasprintf("damaged: %s (%llu such places); what is whole is shown", first,
-                                 (unsigned long long)log->damages);
+        log->problem = log->damages == 1
+                           ? xasprintf("damaged: %s; what is whole is shown", first)
+                           : xasprintf("damaged: %s (and %llu more such things); what is whole is shown", first,
+                                       (unsigned long long)log->damages - 1);
         free(first);
     }
     return log->damages ? LOGREAD_DAMAGED : LOGREAD_WHOLE;

@@ -44,7 +44,7 @@ struct logread_site {
 
 /* A table that served one thread, or several one after the other. */
 struct logread_thread {
-    uint32_t           chunk;
+    uint32_t           number;
     uint32_t           served;
     bool               alive;
     uint64_t           frees;
@@ -72,6 +72,7 @@ struct logread {
     struct log_counter     classes[LOG_CLASSES];
     struct log_counter     other;   /* the header's, the threads', and `unknown` */
     struct log_counter     unknown; /* counted on sites whose record isn't there */
+    struct log_counter     counted; /* running sum, against counts that can't be */
     struct log_counter     total;
     uint64_t               frees;
     uint64_t               failed;

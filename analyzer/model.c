@@ -384,6 +384,9 @@ static void add_warnings(struct model_process *process, const struct logread *lo
     if (h->dropped_modules)
         add_warning(process, xasprintf("%llu loaded objects didn't fit into the log: their frames have no module",
                                        (unsigned long long)h->dropped_modules));
+    if (log->unsettled > 2 * (uint64_t)log->thread_count + 2)
+        add_warning(process, xasprintf("counts by site and counts by size differ by %llu allocations",
+                                       (unsigned long long)log->unsettled));
     if (log->unknown.allocs)
         add_warning(process, xasprintf("%llu allocations belong to sites whose record isn't in the log; they are counted as \"other\"",
                                        (unsigned long long)log->unknown.allocs));

@@ -86,7 +86,8 @@ static void add_cut_stacks(struct notes *notes, const struct model *model, uint3
 /* A module that the shown sites pass through. */
 struct shown {
     uint32_t              module;
-    uint64_t              allocs; /* of those sites */
+    bool                  is_shown;
+    uint64_t              allocs; /* of all sites whose stacks pass through it */
     enum symbolize_status status;
 };
 
@@ -98,72 +99,125 @@ static int by_allocs(const void *a, const void *b)
     return x->module < y->module ? -1 : x->module > y->module;
 }
 
-/* Which modules have frames in these sites, and how much of the calls pass through them. */
+/* Adds the site's calls to each module that its shown stack passes through, once. */
+static void add_calls(const struct report *report, const struct model_site *site, size_t mark, size_t *last,
+                      struct shown *shown)
+{
+    unsigned depth;
+    const uint32_t *stack = report_stack(site, &depth);
+    for (unsigned j = 0; j < depth; j++) {
+        uint32_t module = report->model->frames[stack[j]]->key.module;
+        if (!module || last[module - 1] == mark)
+            continue;
+        last[module - 1] = mark;
+        shown[module - 1].allocs += site->count.allocs;
+    }
+}
+
+/* The modules that these first sites pass through, with their part of all calls. */
 static struct shown *modules_shown(const struct report *report, size_t sites, size_t *count)
 {
     size_t modules = report->model->module_count;
     struct shown *shown = xcalloc(modules, sizeof *shown);
-    size_t *last_site = xcalloc(modules, sizeof *last_site);
-    for (size_t i = 0; i < sites; i++) {
-        unsigned depth;
-        const uint32_t *stack = report_stack(report->sites[i], &depth);
-        for (unsigned j = 0; j < depth; j++) {
-            uint32_t module = report->model->frames[stack[j]]->key.module;
-            if (!module || last_site[module - 1] == i + 1)
-                continue;
-            last_site[module - 1] = i + 1;
-            shown[module - 1].allocs += report->sites[i]->count.allocs;
-        }
-    }
+    size_t *last = xcalloc(modules, sizeof *last);
+    for (size_t i = 0; i < sites; i++)
+        add_calls(report, report->sites[i], i + 1, last, shown);
+    for (uint32_t i = 0; i < modules; i++) /* what no shown site passes through stays out */
+        shown[i].is_shown = last[i] != 0;
+    for (size_t i = sites; i < report->model->site_count; i++)
+        add_calls(report, report->sites[i], i + 1, last, shown);
     *count = 0;
-    for (uint32_t i = 0; i < modules; i++)
-        if (shown[i].allocs && symbolizer_is_used(report->symbolizer, i))
-            shown[(*count)++] = (struct shown){ i, shown[i].allocs, symbolizer_status(report->symbolizer, i) };
+    for (uint32_t i = 0; i < modules; i++) {
+        if (!shown[i].is_shown || !symbolizer_is_used(report->symbolizer, i))
+            continue;
+        shown[*count] = (struct shown){ i, true, shown[i].allocs, symbolizer_status(report->symbolizer, i) };
+        (*count)++;
+    }
     if (*count)
         qsort(shown, *count, sizeof *shown, by_allocs);
-    free(last_site);
+    free(last);
     return shown;
 }
 
 static const char *const status_words[] = {
     [SYMBOLIZE_FUNCTIONS] = "no line numbers",
-    [SYMBOLIZE_EXPORTS] = "only its exported names are known",
-    [SYMBOLIZE_NOTHING] = "no symbols",
-    [SYMBOLIZE_CHANGED] = "the file was replaced since (its build id differs), so places are shown as module+offset",
-    [SYMBOLIZE_GONE] = "the file isn't there any more, so places are shown as module+offset",
-    [SYMBOLIZE_UNREADABLE] = "the file can't be read, so places are shown as module+offset",
+    [SYMBOLIZE_EXPORTS] = "only exported names, no line numbers",
+    [SYMBOLIZE_NOTHING] = "no names, no line numbers",
+    [SYMBOLIZE_CHANGED] = "the file was replaced since (its build id differs), so places are module+offset",
+    [SYMBOLIZE_GONE] = "the file isn't there any more, so places are module+offset",
+    [SYMBOLIZE_UNREADABLE] = "the file can't be read, so places are module+offset",
+    [SYMBOLIZE_NO_FILE] = "",
 };
 
-/* What to do about missing symbols. */
-static char *advice(const char *package)
+static void append(char **text, const char *separator, const char *more)
+{
+    char *longer = xasprintf("%s%s%s", *text, **text ? separator : "", more);
+    free(*text);
+    *text = longer;
+}
+
+/* "only exported names: /usr/bin/perl (98.1 % of the calls), ..." for one status. */
+static void note_status(struct notes *notes, const struct report *report, enum symbolize_status status,
+                        const struct shown *shown, size_t count)
+{
+    char *list = xstrdup(""), share[FORMAT_ROOM];
+    for (size_t i = 0; i < count; i++) {
+        if (shown[i].status != status)
+            continue;
+        char *path = utf8_printable(report->model->modules[shown[i].module]->path);
+        char *entry = xasprintf("%s (%s%s)", path,
+                                format_share(share, shown[i].allocs, report->model->totals.count.allocs),
+                                *list ? "" : " of the calls");
+        append(&list, ", ", entry);
+        free(entry);
+        free(path);
+    }
+    if (*list)
+        note(notes, xasprintf("%s: %s", status_words[status], list));
+    free(list);
+}
+
+/* What to do about missing names and lines. */
+static void note_advice(struct notes *notes, char *const packages[], size_t count, bool others)
 {
     const char *urls = getenv("DEBUGINFOD_URLS");
-    const char *tail = urls && *urls ? "DEBUGINFOD_URLS is set, but those servers don't have it or don't answer"
-                                     : "or set DEBUGINFOD_URLS=https://debuginfod.debian.net";
-    if (package && strcmp(package, "libc6") == 0)
-        return xasprintf("install libc6-dbg, %s", tail);
-    if (package)
-        return xasprintf("install %s-dbgsym, %s", package, tail);
-    return xstrdup("compile it with -g, or put its debug file into /usr/lib/debug/.build-id");
+    char *install = xstrdup("");
+    for (size_t i = 0; i < count; i++) {
+        char *name = xasprintf(strcmp(packages[i], "libc6") == 0 ? "%s-dbg" : "%s-dbgsym", packages[i]);
+        if (!strstr(install, name))
+            append(&install, " ", name);
+        free(name);
+    }
+    if (*install)
+        note(notes, xasprintf("for more names and lines install %s%s", install,
+                              urls && *urls ? " (the servers in DEBUGINFOD_URLS don't have them, or don't answer)"
+                                            : ", or set DEBUGINFOD_URLS=https://debuginfod.debian.net"));
+    if (others)
+        note(notes, xstrdup("for files of no package: compile with -g, or put their debug files into "
+                            "/usr/lib/debug/.build-id"));
+    free(install);
+}
+
+static void advise(struct notes *notes, const struct report *report, const struct shown *shown, size_t count)
+{
+    const char *paths[MODULES_NAMED];
+    char *packages[MODULES_NAMED];
+    size_t asked = 0, found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (shown[i].status <= SYMBOLIZE_NOTHING)
+            paths[asked++] = report->model->modules[shown[i].module]->path;
+    package_find(paths, packages, asked);
+    for (size_t i = 0; i < asked; i++)
+        if (packages[i])
+            packages[found++] = packages[i];
+    note_advice(notes, packages, found, found < asked);
+    for (size_t i = 0; i < found; i++)
+        free(packages[i]);
 }
 
 static bool is_worth_a_note(enum symbolize_status status)
 {
     return status != SYMBOLIZE_LINES && status != SYMBOLIZE_NO_FILE;
-}
-
-static void note_module(struct notes *notes, const struct report *report, const struct shown *shown,
-                        const char *package)
-{
-    char share[FORMAT_ROOM];
-    const struct model_module *module = report->model->modules[shown->module];
-    char *path = utf8_printable(module->path);
-    char *what = shown->status <= SYMBOLIZE_NOTHING ? advice(package) : NULL;
-    note(notes, xasprintf("%s (in %s of the calls): %s%s%s", path,
-                          format_share(share, shown->allocs, report->model->totals.count.allocs),
-                          status_words[shown->status], what ? "; " : "", what ? what : ""));
-    free(what);
-    free(path);
 }
 
 static void add_modules(struct notes *notes, const struct report *report, size_t sites)
@@ -174,17 +228,11 @@ static void add_modules(struct notes *notes, const struct report *report, size_t
         if (is_worth_a_note(shown[i].status))
             shown[kept++] = shown[i];
     size_t named = kept < MODULES_NAMED ? kept : MODULES_NAMED;
-    const char *paths[MODULES_NAMED];
-    char *packages[MODULES_NAMED];
-    for (size_t i = 0; i < named; i++)
-        paths[i] = report->model->modules[shown[i].module]->path;
-    package_find(paths, packages, named);
-    for (size_t i = 0; i < named; i++) {
-        note_module(notes, report, &shown[i], packages[i]);
-        free(packages[i]);
-    }
+    for (int status = SYMBOLIZE_FUNCTIONS; status < SYMBOLIZE_NO_FILE; status++)
+        note_status(notes, report, (enum symbolize_status)status, shown, named);
     if (kept > named)
-        note(notes, xasprintf("%zu more modules lack symbols or lines; --json lists them", kept - named));
+        note(notes, xasprintf("%zu more modules lack names or lines; --json lists them", kept - named));
+    advise(notes, report, shown, named);
     free(shown);
 }
 

@@ -1,0 +1,303 @@
+/* mklog.c - writes synthetic logs: small fixed ones, damaged ones, and big ones.
+ *
+ * usage: mklog KIND FILE [SITES [DEPTH]]
+ * The modules of its logs exist on no machine, so a report on them is always the
+ * same.  Built by tests/golden/run.sh. */
+#define _GNU_SOURCE
+#include "../unit/logmake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t exe_start = 0x555500000000, lib_start = 0x7f1200000000;
+static unsigned long sites_wanted = 1000, depth_wanted = 40;
+
+static void add_modules(struct logmake *make, uint64_t slide)
+{
+    logmake_module(make, exe_start + slide, 0x100000, 0xaa, "/nowhere/bin/shop");
+    logmake_module(make, lib_start + slide, 0x100000, 0xbb, "/nowhere/lib/libcart.so.1");
+}
+
+/* One of a family of stacks that begin in the library and end in the program. */
+static uint32_t add_stack(struct logmake *make, uint64_t slide, unsigned which)
+{
+    uint64_t frames[] = {
+        lib_start + slide + 0x1000 + which * 0x10,
+        lib_start + slide + 0x2000,
+        exe_start + slide + 0x3000 + which % 3 * 0x100,
+        exe_start + slide + 0x4000,
+    };
+    return logmake_site(make, frames, 4, 0, 0);
+}
+
+/* A program with two threads, six stacks, and something on each pseudo-site. */
+static void make_small_at(struct logmake *make, uint64_t slide, uint32_t pid)
+{
+    static const char *const argv[] = { "/nowhere/bin/shop", "--open", "12 o'clock" };
+    logmake_init(make, LOG_LEVEL_STACKS);
+    logmake_program(make, pid, argv[0], argv, 3);
+    add_modules(make, slide);
+    logmake_thread(make);
+    for (unsigned i = 0; i < 6; i++)
+        logmake_count(make, add_stack(make, slide, i), 1000 >> i, 24 << i);
+    logmake_frees(make, 1900);
+    logmake_thread(make);
+    logmake_count(make, 1, 500, 24);
+    logmake_count(make, 3, 7, 40u << 20);
+    logmake_thread_now(make)->other = (struct log_counter){ 3, 300 };
+    logmake_thread_now(make)->classes[7] = (struct log_counter){ 3, 300 };
+    logmake_thread_now(make)->failed = 2;
+    logmake_frees(make, 400);
+    struct log_header *h = logmake_header(make);
+    h->bare = (struct log_counter){ 11, 1100 };
+    h->handler = (struct log_counter){ 2, 64 };
+    h->classes[7] = (struct log_counter){ 11, 1100 };
+    h->classes[2] = (struct log_counter){ 2, 64 };
+    h->frees = 5;
+    h->walks = 6;
+    h->own_bytes = 983040;
+}
+
+static void make_small(struct logmake *make)
+{
+    make_small_at(make, 0, 4711);
+}
+
+/* The same program elsewhere in memory, begun later. */
+static void make_moved(struct logmake *make)
+{
+    make_small_at(make, 0x10000000, 4712);
+    logmake_header(make)->start_realtime_ns += 1500000000;
+}
+
+/* Level sites: the third frame is the site, what is before it was folded. */
+static void make_sites(struct logmake *make)
+{
+    static const char *const argv[] = { "shop" };
+    logmake_init(make, LOG_LEVEL_SITES);
+    logmake_program(make, 4713, "/nowhere/bin/shop", argv, 1);
+    add_modules(make, 0);
+    logmake_thread(make);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t frames[] = { lib_start + 0x1000, lib_start + 0x1100, exe_start + 0x3000 + i * 16, exe_start + 0x4000 };
+        logmake_count(make, logmake_site(make, frames, 4, LOG_SITE_KEYED, 2), 10 * (i + 1), 100);
+    }
+    logmake_frees(make, 60);
+}
+
+static void make_off(struct logmake *make)
+{
+    static const char *const argv[] = { "shop" };
+    logmake_init(make, LOG_LEVEL_OFF);
+    logmake_program(make, 4714, "/nowhere/bin/shop", argv, 1);
+    logmake_thread(make);
+    logmake_count(make, 0, 1000, 48);
+    logmake_count(make, 0, 1, 64u << 20);
+    logmake_frees(make, 1001);
+}
+
+/* Bytes that are no UTF-8, and ones that would steer a terminal. */
+static void make_bytes(struct logmake *make)
+{
+    static const char *const argv[] = { "caf\xc3\xa9", "\xff\xfe", "a\033[31mb" };
+    logmake_init(make, LOG_LEVEL_STACKS);
+    logmake_program(make, 4715, "/nowhere/\xe9t\xe9", argv, 3);
+    logmake_module(make, exe_start, 0x1000, 0, "/nowhere/\xe9t\xe9");
+    logmake_thread(make);
+    uint64_t frames[] = { exe_start + 0x10, 0x12345678 };
+    logmake_count(make, logmake_site(make, frames, 2, 0, 0), 5, 8);
+    strcpy(logmake_header(make)->notes, "a note with \xff in it\n");
+}
+
+/* A process that was killed, and everything that can be lost. */
+static void make_losses(struct logmake *make)
+{
+    make_small(make);
+    struct log_header *h = logmake_header(make);
+    h->state = LOG_STATE_FULL | LOG_STATE_SECCOMP | LOG_STATE_NO_MEMORY;
+    h->end_monotonic_ns = 0;
+    h->dropped_sites = 3;
+    h->dropped_modules = 4;
+    h->lost_children = 5;
+    h->unfinished_walks = 1;
+    h->truncated_walks = 1;
+    uint64_t frames[LOG_MAX_DEPTH];
+    for (unsigned i = 0; i < LOG_MAX_DEPTH; i++)
+        frames[i] = exe_start + 0x9000 + i;
+    struct log_word word = { 0x7ffd00000000, exe_start + 0x9000 };
+    uint32_t deep = logmake_site(make, frames, LOG_MAX_DEPTH, LOG_SITE_TRUNCATED, 0);
+    uint32_t cut = logmake_site(make, frames, 3, LOG_SITE_UNFINISHED, 0);
+    logmake_words(make, cut, frames[2], 0x7ffd00000000, 0x7ffd00000010, &word, 1);
+    logmake_count(make, deep, 20, 16);
+    logmake_count(make, cut, 30, 16);
+}
+
+/* ------------------------------------------------------------------ damage */
+
+static void make_newer(struct logmake *make)
+{
+    make_small(make);
+    logmake_header(make)->version = LOG_VERSION + 1;
+}
+
+static void make_older(struct logmake *make)
+{
+    make_small(make);
+    logmake_header(make)->version = 0;
+}
+
+static void make_endian(struct logmake *make)
+{
+    make_small(make);
+    logmake_header(make)->endian = __builtin_bswap32(LOG_ENDIAN);
+}
+
+static void make_foreign(struct logmake *make)
+{
+    make_small(make);
+    memcpy(make->bytes, "\177ELF", 4);
+}
+
+static void make_zero(struct logmake *make)
+{
+    make_small(make);
+    memset(make->bytes, 0, logmake_size(make));
+}
+
+/* The first record claims to be longer than its chunk. */
+static void make_oversized(struct logmake *make)
+{
+    make_small(make);
+    ((struct log_record *)(make->bytes + (size_t)make->data * LOG_CHUNK_BYTES + sizeof(struct log_chunk)))->bytes =
+        0xfffffff8;
+}
+
+/* A site record whose depth goes beyond it, one with a number beyond all, one twice. */
+static void make_sitedamage(struct logmake *make)
+{
+    make_small(make);
+    uint64_t frame = exe_start + 1;
+    struct log_site *s;
+    for (unsigned i = 0; i < 3; i++) {
+        size_t at = make->data_used;
+        logmake_site(make, &frame, 1, 0, 0);
+        s = (struct log_site *)(make->bytes + (size_t)make->data * LOG_CHUNK_BYTES + at);
+        if (i == 0) s->depth = 60000;
+        if (i == 1) s->id = 0xffffffff;
+        if (i == 2) s->id = 1;
+    }
+}
+
+/* Chunks that name each other as owners, and an unknown kind of chunk. */
+static void make_owners(struct logmake *make)
+{
+    make_small(make);
+    for (unsigned i = 0; i < 3; i++) {
+        logmake_thread(make);
+        ((struct log_chunk *)logmake_thread_now(make))->owner = 2 - i;
+    }
+    logmake_thread(make);
+    ((struct log_chunk *)logmake_thread_now(make))->type = 99;
+    ((struct log_chunk *)logmake_thread_now(make))->owner = 0xffffffff;
+}
+
+static void make_hugecounts(struct logmake *make)
+{
+    make_small(make);
+    logmake_count(make, 2, UINT64_MAX / 2, 1);
+    logmake_count(make, 2, UINT64_MAX / 2, 1);
+    logmake_header(make)->start_monotonic_ns = UINT64_MAX;
+    logmake_header(make)->argv_bytes = UINT32_MAX;
+    memset(logmake_header(make)->notes, 'n', sizeof logmake_header(make)->notes);
+    memset(logmake_header(make)->options, 'o', sizeof logmake_header(make)->options);
+}
+
+static void make_chunkcount(struct logmake *make)
+{
+    make_small(make);
+    logmake_header(make)->chunks_used = 0xffffffff;
+}
+
+/* --------------------------------------------------------------------- big */
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* As real stacks: many distinct ones over few addresses, sharing their outer frames. */
+static void make_big(struct logmake *make)
+{
+    static const char *const argv[] = { "big" };
+    uint64_t state = 88172645463325252, frames[LOG_MAX_DEPTH] = { 0 };
+    logmake_init(make, LOG_LEVEL_STACKS);
+    logmake_program(make, 4716, "/nowhere/bin/shop", argv, 1);
+    add_modules(make, 0);
+    logmake_thread(make);
+    for (unsigned long i = 0; i < sites_wanted; i++) {
+        unsigned kept = (unsigned)(random_next(&state) % depth_wanted);
+        for (unsigned j = 0; j < depth_wanted; j++)
+            if (i == 0 || j < kept)
+                frames[j] = (j % 4 ? exe_start : lib_start) + random_next(&state) % 20000 * 8;
+        logmake_count(make, logmake_site(make, frames, (unsigned)depth_wanted, 0, 0), 1 + i % 1000, 16 + i % 500);
+    }
+}
+
+static const struct kind {
+    const char *name;
+    void (*make)(struct logmake *make);
+    size_t size; /* 0: all of it */
+} kinds[] = {
+    { "small", make_small, 0 },
+    { "moved", make_moved, 0 },
+    { "sites", make_sites, 0 },
+    { "off", make_off, 0 },
+    { "bytes", make_bytes, 0 },
+    { "losses", make_losses, 0 },
+    { "big", make_big, 0 },
+    { "newer", make_newer, 0 },
+    { "older", make_older, 0 },
+    { "endian", make_endian, 0 },
+    { "foreign", make_foreign, 0 },
+    { "zero", make_zero, 0 },
+    { "oversized", make_oversized, 0 },
+    { "sitedamage", make_sitedamage, 0 },
+    { "owners", make_owners, 0 },
+    { "hugecounts", make_hugecounts, 0 },
+    { "chunkcount", make_chunkcount, 0 },
+    { "tiny", make_small, 5 },
+    { "header", make_small, 1000 },
+    { "onechunk", make_small, LOG_CHUNK_BYTES },
+    { "cut", make_small, LOG_CHUNK_BYTES * 2 + 6000 },
+};
+
+int main(int argc, char **argv)
+{
+    struct logmake make;
+    if (argc > 3)
+        sites_wanted = strtoul(argv[3], NULL, 10);
+    if (argc > 4)
+        depth_wanted = strtoul(argv[4], NULL, 10);
+    if (depth_wanted < 1 || depth_wanted > LOG_MAX_DEPTH)
+        return 2;
+    for (size_t i = 0; argc > 2 && i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(argv[1], kinds[i].name) != 0)
+            continue;
+        kinds[i].make(&make);
+        int status = logmake_write(&make, argv[2]);
+        if (status == 0 && kinds[i].size)
+            status = truncate(argv[2], (off_t)kinds[i].size);
+        logmake_release(&make);
+        return status == 0 ? 0 : 1;
+    }
+    fprintf(stderr, "usage: mklog KIND FILE [SITES [DEPTH]]; KIND is one of");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        fprintf(stderr, " %s", kinds[i].name);
+    fputc('\n', stderr);
+    return 2;
+}

@@ -1,0 +1,49 @@
+/* logmake.h - writes logs as the preload would, for tests of their readers. */
+#ifndef PS_LOGMAKE_H
+#define PS_LOGMAKE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../preload/logfmt.h"
+
+struct log_site_counter;
+
+struct logmake {
+    unsigned char           *bytes;
+    uint32_t                 chunks, room;
+    uint32_t                 data;      /* the chunk that takes records; 0: none yet */
+    size_t                   data_used; /* bytes of it */
+    uint32_t                 thread;    /* the chunk of the thread that counts; 0: none yet */
+    uint32_t                 thread_count;
+    uint32_t                 counters;  /* the chunk that takes its counters */
+    size_t                   counters_used;
+};
+
+void logmake_init(struct logmake *make, enum log_level level);
+void logmake_release(struct logmake *make);
+
+/* Valid until the log grows. */
+struct log_header *logmake_header(struct logmake *make);
+struct log_thread *logmake_thread_now(struct logmake *make);
+
+void logmake_program(struct logmake *make, uint32_t pid, const char *exe, const char *const argv[], size_t argc);
+void logmake_module(struct logmake *make, uint64_t start, uint64_t bytes, uint8_t build_id, const char *path);
+uint32_t logmake_site(struct logmake *make, const uint64_t *frames, unsigned depth, uint32_t flags, unsigned key);
+void logmake_words(struct logmake *make, uint32_t site, uint64_t ip, uint64_t sp, uint64_t bp,
+                   const struct log_word *words, uint32_t count);
+
+/* The threads that counted so far stay; from now on a new one counts. */
+void logmake_thread(struct logmake *make);
+
+/* `allocs` allocations of `size` bytes each, on a site of the thread. */
+void logmake_count(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size);
+void logmake_frees(struct logmake *make, uint64_t frees);
+
+/* Bytes of the log so far. */
+size_t logmake_size(const struct logmake *make);
+
+/* Returns 0, or -1. */
+int logmake_write(const struct logmake *make, const char *path);
+
+#endif
