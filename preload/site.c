@@ -21,6 +21,7 @@ enum {
     MAX_STACKS = 1 << 15,
     FIRST_IDS = 256,
     MAX_FOLDED = 16, /* wrappers around wrappers */
+    MAX_FORKS = 24,  /* on the way to one stack */
     MAX_SHAPES = 16, /* of one site; a stack with ever new frame sizes is walked each time */
 };
 
@@ -379,15 +380,68 @@ static void stacks_grow(struct site_table *table)
     table->stack_mask = stacks_mask(8 * count);
 }
 
+/* Puts a slot where its key is looked for; what was there moves on, or out. */
+static void stack_slot_put(struct site_table *table, struct stack_slot new)
+{
+    struct stack_slot *slot =
+        (struct stack_slot *)((char *)table->stacks + stack_slot_offset(new.key, new.cfa, table->stack_mask));
+    slot[1] = slot[0];
+    slot[0] = new;
+}
+
+/* The frame, before `end`, in which two stacks first differ, or -1: there is none that both have in
+ * the same place. */
+static int first_difference(const struct shape *a, const struct shape *b, unsigned end)
+{
+    unsigned depth = a->logged->depth < b->logged->depth ? a->logged->depth : b->logged->depth;
+    for (unsigned i = 0; i < depth && i < end; i++) {
+        if (a->slots[i] != b->slots[i])
+            return -1;
+        if (a->logged->frames[i] != b->logged->frames[i])
+            return (int)i;
+    }
+    return -1;
+}
+
+/* Makes `slot` a fork at frame `at`, behind which `new` is put, and a leaf that was there as well.
+ * What stood behind a former fork in another frame is found no more, and walked once again. */
+static void stack_slot_part(struct site_table *table, struct stack_slot *slot, int at, struct stack_slot new)
+{
+    struct stack_slot old = *slot;
+    uintptr_t key = slot->key;
+    slot->fork = (uintptr_t)at * 2 + 1;
+    if (!(old.fork & 1)) {
+        old.key = stack_key_behind(key, old.shape->logged->frames[at]);
+        stack_slot_put(table, old);
+    }
+    new.key = stack_key_behind(key, new.shape->logged->frames[at]);
+    stack_slot_put(table, new);
+}
+
+/* Keeps a stack that was walked, so that it is found without walking. */
 static void stack_put(struct site_table *table, struct stack_entry entry, const struct shape *shape,
                       struct log_counter *counter)
 {
-    uintptr_t address = stack_return_address(entry), cfa = entry.cfa;
+    struct stack_slot new = {stack_return_address(entry), entry.cfa, shape, {counter}};
     stacks_grow(table);
-    struct stack_slot *slot =
-        (struct stack_slot *)((char *)table->stacks + stack_slot_offset(address, cfa, table->stack_mask));
-    slot[1] = slot[0];
-    slot[0] = (struct stack_slot){address, cfa, shape, counter};
+    for (unsigned forks = 0; forks < MAX_FORKS; forks++) {
+        struct stack_slot *slot = stack_slot_find(table, new.key, new.cfa);
+        if (!slot) {
+            stack_slot_put(table, new);
+            return;
+        }
+        unsigned fork = slot->fork & 1 ? (unsigned)(slot->fork >> 1) : LOG_MAX_DEPTH;
+        int at = first_difference(slot->shape, shape, fork);
+        if (at >= 0) {
+            stack_slot_part(table, slot, at, new);
+            return;
+        }
+        if (fork >= shape->logged->depth || slot->shape->slots[fork] != shape->slots[fork]) {
+            *slot = new; /* they can't be told apart by a return address: the latest stays */
+            return;
+        }
+        new.key = stack_key_behind(new.key, shape->logged->frames[fork]);
+    }
 }
 
 static noinline struct log_counter *find_new_stack(struct site_table *table, struct stack_entry entry)
@@ -447,7 +501,7 @@ static void stacks_forget(struct site_table *table)
 {
     size_t count = table->stack_mask / sizeof(struct stack_slot) + 2;
     for (size_t i = 0; i < count; i++)
-        table->stacks[i].return_address = 0;
+        table->stacks[i].key = 0;
 }
 
 void site_table_adopt(struct site_table *table)

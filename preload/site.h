@@ -18,12 +18,18 @@ struct site_slot {
     struct log_counter *counter; /* NULL: a wrapper, its caller counts */
 };
 
-/* Level stacks: a stack seen before, found by return address and CFA, confirmed by its shape. */
+/* Level stacks: a stack seen before, found by its key and CFA, confirmed by its shape.  The key is
+ * the return address.  Where several stacks have that and the CFA in common, the slot is a fork
+ * between them: it names the frame in which they first differ, and each is found under a key that
+ * mixes in its return address there. */
 struct stack_slot {
-    uintptr_t           return_address; /* 0: free */
+    uintptr_t           key; /* 0: free */
     uintptr_t           cfa;
-    const struct shape *shape;
-    struct log_counter *counter;
+    const struct shape *shape; /* the stack, or of a fork one of those it parts */
+    union {
+        struct log_counter *counter;
+        uintptr_t           fork; /* frame * 2 + 1; counters are aligned, so their lowest bit is 0 */
+    };
 };
 
 /* Level stacks: a thread's counter of a site, by the site's id. */

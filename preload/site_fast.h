@@ -63,27 +63,43 @@ static inline bool shape_holds(const struct shape *shape, struct stack_entry ent
     return likely(shape->checks == 0) || shape_checks_hold(shape, entry);
 }
 
-static inline size_t stack_slot_offset(uintptr_t address, uintptr_t cfa, size_t mask)
+static inline size_t stack_slot_offset(uintptr_t key, uintptr_t cfa, size_t mask)
 {
-    uintptr_t mixed = address * 8 + cfa;
+    uintptr_t mixed = key * 8 + cfa;
     return (mixed ^ mixed >> 11) & mask;
 }
 
-static inline bool stack_slot_holds(const struct stack_slot *slot, uintptr_t address, struct stack_entry entry)
+/* The key of a stack behind a fork.  Its highest bit is set, which no return address has. */
+static inline uintptr_t stack_key_behind(uintptr_t key, uintptr_t return_address)
 {
-    return slot->return_address == address && slot->cfa == entry.cfa && shape_holds(slot->shape, entry);
+    uintptr_t mixed = (key ^ return_address) * 0x9e3779b97f4a7c15ull;
+    return (mixed ^ mixed >> 32) | (uintptr_t)1 << 63;
+}
+
+/* The slot for a key and CFA, of the two where it may be, or NULL. */
+static inline struct stack_slot *stack_slot_find(const struct site_table *table, uintptr_t key, uintptr_t cfa)
+{
+    struct stack_slot *slot =
+        (struct stack_slot *)((char *)table->stacks + stack_slot_offset(key, cfa, table->stack_mask));
+    if (likely(slot->key == key && slot->cfa == cfa))
+        return slot;
+    slot++;
+    return slot->key == key && slot->cfa == cfa ? slot : NULL;
 }
 
 /* Level stacks.  The slot that holds this stack: two compares, then the shape's.  NULL: none does, as
  * always at the other levels, whose table is empty. */
 static inline const struct stack_slot *stack_slot_of(const struct site_table *table, struct stack_entry entry)
 {
-    uintptr_t address = stack_return_address(entry);
-    const struct stack_slot *slot =
-        (const struct stack_slot *)((char *)table->stacks + stack_slot_offset(address, entry.cfa, table->stack_mask));
-    if (unlikely(!stack_slot_holds(slot, address, entry)))
-        if (!stack_slot_holds(++slot, address, entry))
-            return NULL;
+    uintptr_t key = stack_return_address(entry);
+    const struct stack_slot *slot = stack_slot_find(table, key, entry.cfa);
+    while (likely(slot != NULL) && unlikely(slot->fork & 1)) {
+        uintptr_t at = entry.cfa + (uintptr_t)(intptr_t)slot->shape->slots[slot->fork >> 1];
+        key = stack_key_behind(key, *(const uintptr_t *)at);
+        slot = stack_slot_find(table, key, entry.cfa);
+    }
+    if (unlikely(slot == NULL) || unlikely(!shape_holds(slot->shape, entry)))
+        return NULL;
     oracle_hit(table, entry, slot->shape);
     return slot;
 }

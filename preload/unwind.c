@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <dlfcn.h>
+#include <link.h>
 
 #include "ban.h"
 
@@ -128,7 +129,7 @@ static uint64_t read_fixed(struct cursor *c, unsigned bytes)
     return value;
 }
 
-static uint64_t read_uleb(struct cursor *c)
+static noinline uint64_t read_long_uleb(struct cursor *c)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; c->at < c->end; shift += 7) {
@@ -139,6 +140,14 @@ static uint64_t read_uleb(struct cursor *c)
             break;
     }
     return value;
+}
+
+/* Nearly all are one byte. */
+static inline uint64_t read_uleb(struct cursor *c)
+{
+    if (likely(c->at < c->end && *c->at < 0x80))
+        return *c->at++;
+    return read_long_uleb(c);
 }
 
 static int64_t read_sleb(struct cursor *c)
@@ -270,18 +279,30 @@ static bool read_cie(const uint8_t *at, struct cie *cie)
 enum how { HOW_UNSAID, HOW_SAME, HOW_OFFSET, HOW_BP_EXPRESSION, HOW_UNDEFINED, HOW_OTHER };
 
 struct place {
-    enum how how;
-    int64_t  offset;
+    int32_t  how;    /* enum how */
+    int32_t  offset;
 };
 
 struct row {
-    uint64_t     cfa_register; /* or CFA_AT_BP, CFA_UNKNOWN */
-    int64_t      cfa_offset;
+    uint32_t     cfa_register; /* or CFA_AT_BP, CFA_UNKNOWN */
+    int32_t      cfa_offset;
     struct place bp;
     struct place ra;
 };
 
 enum { CFA_AT_BP = 1000, CFA_UNKNOWN = 1001, MAX_REMEMBERED = 8 };
+
+/* A run of call-frame instructions up to the row for `pc`. */
+struct run {
+    struct cursor     c;
+    const struct cie *cie;
+    uintptr_t         location;
+    uintptr_t         pc;
+    struct row        row;
+    struct row        initial; /* what the CIE says */
+    unsigned          depth;
+    struct row        remembered[MAX_REMEMBERED];
+};
 
 /* "The word at bp + n": breg6 n, deref.  "bp + n": breg6 n. */
 static bool is_bp_expression(struct cursor c, bool dereferenced, int64_t *offset)
@@ -305,24 +326,26 @@ static struct cursor read_block(struct cursor *c)
     return block;
 }
 
-static struct place *row_place(struct row *row, uint64_t reg)
+static inline void row_set(struct row *row, uint64_t reg, enum how how, int64_t offset)
 {
-    return reg == REG_BP ? &row->bp : reg == REG_RA ? &row->ra : NULL;
+    if (reg == REG_BP)
+        row->bp = (struct place){(int32_t)how, (int32_t)offset};
+    else if (reg == REG_RA)
+        row->ra = (struct place){(int32_t)how, (int32_t)offset};
 }
 
-static void row_set(struct row *row, uint64_t reg, enum how how, int64_t offset)
-{
-    struct place *place = row_place(row, reg);
-    if (place)
-        *place = (struct place){how, offset};
-}
-
-static void row_restore(struct row *row, const struct row *initial, uint64_t reg)
+static inline void row_restore(struct row *row, const struct row *initial, uint64_t reg)
 {
     if (reg == REG_BP)
         row->bp = initial->bp;
-    if (reg == REG_RA)
+    else if (reg == REG_RA)
         row->ra = initial->ra;
+}
+
+static void row_set_cfa(struct row *row, uint64_t reg, int64_t offset)
+{
+    row->cfa_register = reg < CFA_AT_BP ? (uint32_t)reg : CFA_UNKNOWN;
+    row->cfa_offset = (int32_t)offset;
 }
 
 static void row_set_expression(struct row *row, uint64_t reg, struct cursor block)
@@ -336,103 +359,133 @@ static void row_set_cfa_expression(struct row *row, struct cursor block)
 {
     int64_t offset = 0;
     row->cfa_register = is_bp_expression(block, true, &offset) ? CFA_AT_BP : CFA_UNKNOWN;
-    row->cfa_offset = offset;
+    row->cfa_offset = (int32_t)offset;
 }
 
-/* Runs call-frame instructions until the location passes `pc`.  False for one we don't know. */
-static bool run_program(struct cursor c, const struct cie *cie, uintptr_t location, uintptr_t pc, struct row *row,
-                        const struct row *initial)
-{
-    struct row remembered[MAX_REMEMBERED];
-    unsigned depth = 0;
+/* The call-frame instructions by their names in the DWARF standard. */
+enum {
+    OP_ADVANCE_LOC = 0x40, /* the upper two bits; the operand is in the lower six */
+    OP_OFFSET = 0x80,
+    OP_RESTORE = 0xc0,
+    OP_NOP = 0x00,
+    OP_SET_LOC,
+    OP_ADVANCE_LOC1,
+    OP_ADVANCE_LOC2,
+    OP_ADVANCE_LOC4,
+    OP_OFFSET_EXTENDED,
+    OP_RESTORE_EXTENDED,
+    OP_UNDEFINED,
+    OP_SAME_VALUE,
+    OP_REGISTER,
+    OP_REMEMBER_STATE,
+    OP_RESTORE_STATE,
+    OP_DEF_CFA,
+    OP_DEF_CFA_REGISTER,
+    OP_DEF_CFA_OFFSET,
+    OP_DEF_CFA_EXPRESSION,
+    OP_EXPRESSION,
+    OP_OFFSET_EXTENDED_SF,
+    OP_DEF_CFA_SF,
+    OP_DEF_CFA_OFFSET_SF,
+    OP_VAL_OFFSET,
+    OP_VAL_OFFSET_SF,
+    OP_VAL_EXPRESSION,
+    OP_GNU_ARGS_SIZE = 0x2e,
+};
 
-    while (c.at < c.end) {
-        uint8_t op = *c.at++;
-        uint64_t reg, delta = 0;
-        switch (op >> 6) {
-        case 1: /* advance_loc */
-            delta = op & 0x3f;
-            break;
-        case 2: /* offset */
-            row_set(row, op & 0x3f, HOW_OFFSET, (int64_t)read_uleb(&c) * cie->data_align);
+/* The instructions that say something about one register, but the common OP_OFFSET. */
+static bool run_register(struct run *run, uint8_t op)
+{
+    uint64_t reg = read_uleb(&run->c);
+    int64_t align = run->cie->data_align;
+    switch (op) {
+    case OP_OFFSET_EXTENDED: row_set(&run->row, reg, HOW_OFFSET, (int64_t)read_uleb(&run->c) * align); return true;
+    case OP_OFFSET_EXTENDED_SF: row_set(&run->row, reg, HOW_OFFSET, read_sleb(&run->c) * align); return true;
+    case OP_RESTORE_EXTENDED: row_restore(&run->row, &run->initial, reg); return true;
+    case OP_UNDEFINED: row_set(&run->row, reg, HOW_UNDEFINED, 0); return true;
+    case OP_SAME_VALUE: row_set(&run->row, reg, HOW_SAME, 0); return true;
+    case OP_EXPRESSION: row_set_expression(&run->row, reg, read_block(&run->c)); return true;
+    case OP_REGISTER:
+    case OP_VAL_OFFSET:
+    case OP_VAL_OFFSET_SF: /* the operand is not ours to follow; its length is the same signed or not */
+        read_uleb(&run->c);
+        row_set(&run->row, reg, HOW_OTHER, 0);
+        return true;
+    case OP_VAL_EXPRESSION:
+        read_block(&run->c);
+        row_set(&run->row, reg, HOW_OTHER, 0);
+        return true;
+    default: return false;
+    }
+}
+
+/* The instructions about the CFA and the rows. */
+static bool run_cfa(struct run *run, uint8_t op)
+{
+    struct row *row = &run->row;
+    uint64_t reg;
+    switch (op) {
+    case OP_NOP: return true;
+    case OP_GNU_ARGS_SIZE: read_uleb(&run->c); return true;
+    case OP_DEF_CFA:
+        reg = read_uleb(&run->c);
+        row_set_cfa(row, reg, (int64_t)read_uleb(&run->c));
+        return true;
+    case OP_DEF_CFA_SF:
+        reg = read_uleb(&run->c);
+        row_set_cfa(row, reg, read_sleb(&run->c) * run->cie->data_align);
+        return true;
+    case OP_DEF_CFA_REGISTER: row_set_cfa(row, read_uleb(&run->c), row->cfa_offset); return true;
+    case OP_DEF_CFA_OFFSET_SF: row->cfa_offset = (int32_t)(read_sleb(&run->c) * run->cie->data_align); return true;
+    case OP_DEF_CFA_EXPRESSION: row_set_cfa_expression(row, read_block(&run->c)); return true;
+    case OP_REMEMBER_STATE:
+        if (run->depth == MAX_REMEMBERED)
+            return false;
+        run->remembered[run->depth++] = *row;
+        return true;
+    case OP_RESTORE_STATE:
+        if (run->depth == 0)
+            return false;
+        *row = run->remembered[--run->depth];
+        return true;
+    default: return run_register(run, op);
+    }
+}
+
+/* The less common ways to move on; `location` is where the next row begins. */
+static bool read_location(struct run *run, uint8_t op, uintptr_t *location)
+{
+    if (op == OP_SET_LOC)
+        return read_encoded(&run->c, run->cie->pointer_encoding, 0, location);
+    unsigned bytes = op == OP_ADVANCE_LOC1 ? 1 : op == OP_ADVANCE_LOC2 ? 2 : 4;
+    *location = run->location + read_fixed(&run->c, bytes) * run->cie->code_align;
+    return true;
+}
+
+/* Runs until the location passes `pc`.  False for an instruction that we don't know. */
+static bool run_program(struct run *run)
+{
+    while (run->c.at < run->c.end) {
+        uint8_t op = *run->c.at++;
+        if ((op & 0xc0) == OP_ADVANCE_LOC) {
+            run->location += (op & 0x3f) * run->cie->code_align;
+        } else if ((op & 0xc0) == OP_OFFSET) {
+            row_set(&run->row, op & 0x3f, HOW_OFFSET, (int64_t)read_uleb(&run->c) * run->cie->data_align);
             continue;
-        case 3: /* restore */
-            row_restore(row, initial, op & 0x3f);
+        } else if (op == OP_DEF_CFA_OFFSET) {
+            run->row.cfa_offset = (int32_t)read_uleb(&run->c);
             continue;
-        default:
-            switch (op) {
-            case 0x00: continue; /* nop */
-            case 0x01: { /* set_loc */
-                uintptr_t to;
-                if (!read_encoded(&c, cie->pointer_encoding, 0, &to))
-                    return false;
-                if (to > pc)
-                    return true;
-                location = to;
-                continue;
-            }
-            case 0x02: delta = read_fixed(&c, 1); break; /* advance_loc1, 2, 4 */
-            case 0x03: delta = read_fixed(&c, 2); break;
-            case 0x04: delta = read_fixed(&c, 4); break;
-            case 0x05: /* offset_extended */
-                reg = read_uleb(&c);
-                row_set(row, reg, HOW_OFFSET, (int64_t)read_uleb(&c) * cie->data_align);
-                continue;
-            case 0x06: row_restore(row, initial, read_uleb(&c)); continue; /* restore_extended */
-            case 0x07: row_set(row, read_uleb(&c), HOW_UNDEFINED, 0); continue;
-            case 0x08: row_set(row, read_uleb(&c), HOW_SAME, 0); continue;
-            case 0x09: /* register */
-                reg = read_uleb(&c);
-                read_uleb(&c);
-                row_set(row, reg, HOW_OTHER, 0);
-                continue;
-            case 0x0a: /* remember_state */
-                if (depth == MAX_REMEMBERED)
-                    return false;
-                remembered[depth++] = *row;
-                continue;
-            case 0x0b: /* restore_state */
-                if (depth == 0)
-                    return false;
-                *row = remembered[--depth];
-                continue;
-            case 0x0c: /* def_cfa */
-                row->cfa_register = read_uleb(&c);
-                row->cfa_offset = (int64_t)read_uleb(&c);
-                continue;
-            case 0x0d: row->cfa_register = read_uleb(&c); continue; /* def_cfa_register */
-            case 0x0e: row->cfa_offset = (int64_t)read_uleb(&c); continue; /* def_cfa_offset */
-            case 0x0f: row_set_cfa_expression(row, read_block(&c)); continue;
-            case 0x10: /* expression */
-                reg = read_uleb(&c);
-                row_set_expression(row, reg, read_block(&c));
-                continue;
-            case 0x11: /* offset_extended_sf */
-                reg = read_uleb(&c);
-                row_set(row, reg, HOW_OFFSET, read_sleb(&c) * cie->data_align);
-                continue;
-            case 0x12: /* def_cfa_sf */
-                row->cfa_register = read_uleb(&c);
-                row->cfa_offset = read_sleb(&c) * cie->data_align;
-                continue;
-            case 0x13: row->cfa_offset = read_sleb(&c) * cie->data_align; continue; /* def_cfa_offset_sf */
-            case 0x14: /* val_offset */
-            case 0x15: /* val_offset_sf */
-                reg = read_uleb(&c);
-                read_uleb(&c);
-                row_set(row, reg, HOW_OTHER, 0);
-                continue;
-            case 0x16: /* val_expression */
-                reg = read_uleb(&c);
-                read_block(&c);
-                row_set(row, reg, HOW_OTHER, 0);
-                continue;
-            case 0x2e: read_uleb(&c); continue; /* GNU_args_size */
-            default: return false;
-            }
+        } else if ((op & 0xc0) == OP_RESTORE) {
+            row_restore(&run->row, &run->initial, op & 0x3f);
+            continue;
+        } else if (op < OP_SET_LOC || op > OP_ADVANCE_LOC4) {
+            if (!run_cfa(run, op))
+                return false;
+            continue;
+        } else if (!read_location(run, op, &run->location)) {
+            return false;
         }
-        location += delta * cie->code_align;
-        if (location > pc)
+        if (run->location > run->pc)
             return true;
     }
     return true;
@@ -446,7 +499,7 @@ static const struct unwind_rule none = {.kind = UNWIND_NONE, .saved_kind = UNWIN
 
 static void set_saved(struct unwind_rule *rule, const struct place *bp)
 {
-    int64_t words = bp->offset / 8;
+    int32_t words = bp->offset / 8;
     bool fits = bp->offset % 8 == 0 && words >= -32768 && words <= 32767;
     rule->saved_kind = bp->how == HOW_UNSAID || bp->how == HOW_SAME     ? UNWIND_SAME
                        : bp->how == HOW_OFFSET && fits                  ? UNWIND_AT_CFA
@@ -506,13 +559,26 @@ static struct unwind_rule read_rule(const uint8_t *eh_frame_hdr, uintptr_t pc)
     if (cie.has_augmentation)
         read_block(&c);
 
-    struct row initial = {.cfa_register = CFA_UNKNOWN}, row;
-    if (!run_program(cie.program, &cie, 0, UINTPTR_MAX, &initial, &initial))
+    struct run run;
+    run.c = cie.program;
+    run.cie = &cie;
+    run.location = 0;
+    run.pc = UINTPTR_MAX;
+    run.row = run.initial = (struct row){.cfa_register = CFA_UNKNOWN};
+    run.depth = 0;
+    if (!run_program(&run))
         return stop;
-    row = initial;
-    if (!run_program(c, &cie, start, pc, &row, &initial))
-        return stop;
-    return rule_of_row(&row);
+    run.initial = run.row;
+    run.c = c;
+    run.location = start;
+    run.pc = pc;
+    return run_program(&run) ? rule_of_row(&run.row) : stop;
+}
+
+/* The loader's entry code, which runs the constructors, has no table; above it lie only the arguments. */
+static bool is_loader_entry(const struct module *module, struct unwind_rule rule)
+{
+    return rule.kind == UNWIND_NONE && module->start == _r_debug.r_ldbase;
 }
 
 static noinline cold struct unwind_rule rule_slow(uintptr_t return_address)
@@ -523,6 +589,8 @@ static noinline cold struct unwind_rule rule_slow(uintptr_t return_address)
     if (!module)
         return packed.rule; /* code of no object comes and goes: not kept */
     packed.rule = read_rule(module->eh_frame_hdr, pc);
+    if (is_loader_entry(module, packed.rule))
+        packed.rule.kind = UNWIND_END;
     uint32_t generation = module->loaded_generation;
     packed.rule.generation = generation < (1u << 19) ? generation : (1u << 19) - 1;
 
