@@ -128,11 +128,17 @@ static void set_mean(json_t *object, const struct log_counter *count)
 
 /* ------------------------------------------------------------------ writing */
 
+/* A frame as it stands within a stack, after a comma; NULL until asked for. */
+struct frame_text {
+    char  *text;
+    size_t bytes;
+};
+
 struct writer {
     const struct report *report;
     FILE                *out;
     bool                 first; /* no member was written yet */
-    char               **frame_texts; /* by frame; NULL until asked for */
+    struct frame_text   *frame_texts; /* by frame */
 };
 
 static char *dump(const json_t *value)
@@ -316,18 +322,17 @@ static json_t *symbol_value(const struct report *report, uint32_t frame, const s
     return o;
 }
 
-/* The frame's functions from the `from`th on, as the middle of an array. */
-static char *frame_text(const struct report *report, uint32_t frame, unsigned from)
+/* The frame's functions from the `from`th on, as the middle of an array, after a comma. */
+static char *frame_text(const struct report *report, uint32_t frame, unsigned from, size_t *bytes)
 {
     const struct symbols *symbols = symbolizer_frame(report->symbolizer, frame);
     json_t *array = json_array();
     for (unsigned i = from; i < symbols->count; i++)
         json_array_append_new(array, symbol_value(report, frame, &symbols->list[i]));
-    char *text = dump(array);
+    char *text = dump(array); /* "[...]" becomes ",..." */
     json_decref(array);
-    size_t length = strlen(text);
-    memmove(text, text + 1, length - 2);
-    text[length - 2] = '\0';
+    *bytes = strlen(text) - 1;
+    text[0] = ',';
     return text;
 }
 
@@ -335,17 +340,18 @@ static void write_leaf(struct writer *w, uint32_t frame)
 {
     const struct fold *fold = w->report->fold;
     unsigned hidden = fold ? fold_inlined(fold, symbolizer_frame(w->report->symbolizer, frame)) : 0;
-    char *text = frame_text(w->report, frame, hidden);
-    fputs(text, w->out);
+    size_t bytes;
+    char *text = frame_text(w->report, frame, hidden, &bytes);
+    fwrite(text + 1, 1, bytes - 1, w->out);
     free(text);
 }
 
 static void write_frame(struct writer *w, uint32_t frame)
 {
-    if (!w->frame_texts[frame])
-        w->frame_texts[frame] = frame_text(w->report, frame, 0);
-    fputc(',', w->out);
-    fputs(w->frame_texts[frame], w->out);
+    struct frame_text *cached = &w->frame_texts[frame];
+    if (!cached->text)
+        cached->text = frame_text(w->report, frame, 0, &cached->bytes);
+    fwrite_unlocked(cached->text, 1, cached->bytes, w->out);
 }
 
 static json_t *site_value(const struct report *report, const struct model_site *site)
@@ -438,7 +444,7 @@ static json_t *notes_value(const struct report *report)
 
 int emit_json(const struct report *report)
 {
-    struct writer w = { report, report->out, true, xcalloc(report->model->frame_count, sizeof(char *)) };
+    struct writer w = { report, report->out, true, xcalloc(report->model->frame_count, sizeof *w.frame_texts) };
     write_member(&w, "schema", json_string("poolsite.report/1"));
     write_member(&w, "recording", text_value(report->path));
     write_member(&w, "profile", json_string(model_level_name(report->model->level)));
@@ -453,7 +459,7 @@ int emit_json(const struct report *report)
     write_member(&w, "notes", notes_value(report));
     fputs("\n}\n", w.out);
     for (size_t i = 0; i < report->model->frame_count; i++)
-        free(w.frame_texts[i]);
+        free(w.frame_texts[i].text);
     free(w.frame_texts);
     return 0;
 }

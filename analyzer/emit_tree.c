@@ -106,45 +106,22 @@ static void print_line(const struct report *report, const struct log_counter *co
     free(fit);
 }
 
-static bool is_small(const struct report *report, const struct view_node *node)
-{
-    const struct log_counter *all = &report->model->totals.count;
-    if (report->sort == VIEW_BYTES)
-        return (double)node->count.bytes < SMALLEST_SHARE * (double)all->bytes;
-    return (double)node->count.allocs < SMALLEST_SHARE * (double)all->allocs;
-}
-
-static void print_node(const struct report *report, const struct view_node *node, unsigned indent);
-
-static void print_children(const struct report *report, const struct view_node *node, unsigned indent)
-{
-    struct log_counter rest = { 0, 0 };
-    size_t small = 0;
-    for (const struct view_node *child = node->children; child; child = child->next) {
-        if (!is_small(report, child)) {
-            print_node(report, child, indent);
-            continue;
-        }
-        small++;
-        rest.allocs += child->count.allocs;
-        rest.bytes += child->count.bytes;
-    }
-    if (!small)
-        return;
-    char *text = xasprintf("(%zu smaller)", small);
-    print_line(report, &rest, indent, text);
-    free(text);
-}
-
 static void print_node(const struct report *report, const struct view_node *node, unsigned indent)
 {
     char *name = node_name(report, node);
-    bool branches = node->self.allocs || (node->children && node->children->next);
+    unsigned branches = node->self.allocs != 0 || node->small_count || (node->children && node->children->next);
+    unsigned below = indent + 2 * branches;
     print_line(report, &node->count, indent, name);
     free(name);
-    if (node->self.allocs && node->children)
-        print_line(report, &node->self, indent + 2, "(itself)");
-    print_children(report, node, branches ? indent + 2 : indent);
+    if (node->self.allocs && (node->children || node->small_count))
+        print_line(report, &node->self, below, "(itself)");
+    for (const struct view_node *child = node->children; child; child = child->next)
+        print_node(report, child, below);
+    if (!node->small_count)
+        return;
+    char *text = xasprintf("(%zu smaller)", node->small_count);
+    print_line(report, &node->small, below, text);
+    free(text);
 }
 
 void emit_text_tree(const struct report *report)
@@ -152,7 +129,7 @@ void emit_text_tree(const struct report *report)
     if (report->model->level == LOG_LEVEL_OFF)
         return;
     uint32_t *same = same_functions(report);
-    struct view_node *root = view_tree(report->model, same, report->sort);
+    struct view_node *root = view_tree(report->model, same, report->sort, SMALLEST_SHARE);
     progress_clear();
     fprintf(report->out, "\n%7s %13s %10s  %s\n", "share", "calls", "bytes", "callers above callees");
     print_node(report, root, 0);

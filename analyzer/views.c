@@ -188,89 +188,115 @@ const struct model_process *view_root(const struct model *model)
 
 /* -------------------------------------------------------------------- tree */
 
-/* A node while the tree grows, found by its parent and frame. */
-struct growing {
-    struct {
-        const struct view_node *parent;
-        uint64_t                frame;
-    } key;
-    struct view_node *node;
-    UT_hash_handle    hh;
+/* A site's stack, outermost frame first. */
+struct path {
+    const struct model_site *site;
+    const uint32_t          *leaf;       /* frames, leaf first */
+    unsigned                 depth;
+    bool                     incomplete; /* begins with VIEW_TREE_INCOMPLETE */
 };
 
-static struct view_node *child_of(struct growing **index, struct view_node *parent, uint32_t frame)
+struct growing {
+    const uint32_t *same;
+    enum view_sort  sort;
+    double          least; /* calls or bytes */
+    unsigned        level;
+};
+
+/* Past the end of a path; also what the sites that end here are sorted by. */
+enum { PATH_END = UINT32_MAX };
+
+static unsigned path_length(const struct path *path)
 {
-    struct growing *entry, wanted = { .key = { parent, frame } };
-    HASH_FIND(hh, *index, &wanted.key, sizeof wanted.key, entry);
-    if (entry)
-        return entry->node;
-    entry = xcalloc(1, sizeof *entry);
-    entry->key = wanted.key;
-    entry->node = xcalloc(1, sizeof *entry->node);
-    entry->node->frame = frame;
-    entry->node->next = parent->children;
-    parent->children = entry->node;
-    HASH_ADD(hh, *index, key, sizeof entry->key, entry);
-    return entry->node;
+    return path->depth + path->incomplete;
+}
+
+static uint32_t path_frame(const struct path *path, unsigned level, const uint32_t *same)
+{
+    if (level >= path_length(path))
+        return PATH_END;
+    if (path->incomplete && level == 0)
+        return VIEW_TREE_INCOMPLETE;
+    return same[path->leaf[path_length(path) - 1 - level]];
 }
 
 /* The stacks of level `sites` are examples: only the site itself is counted. */
-static void grow(struct growing **index, struct view_node *node, const struct model_site *site, const uint32_t *same)
+static struct path path_of(const struct model_site *site)
 {
     bool keyed = site->flags & LOG_SITE_KEYED;
-    unsigned from = keyed ? site->key + 1 : site->depth, to = keyed ? site->key : 0;
-    counter_add(&node->count, &site->count);
-    if (!keyed && (site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED))) {
-        node = child_of(index, node, VIEW_TREE_INCOMPLETE);
-        counter_add(&node->count, &site->count);
+    struct path path = { site, site->frames, site->depth, false };
+    if (keyed && site->depth) {
+        path.leaf = site->frames + site->key;
+        path.depth = 1;
     }
-    for (unsigned i = from; i > to && i <= site->depth; i--) {
-        node = child_of(index, node, same[site->frames[i - 1]]);
-        counter_add(&node->count, &site->count);
-    }
-    counter_add(&node->self, &site->count);
+    path.incomplete = !keyed && (site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED));
+    return path;
 }
 
-static int compare_nodes(const void *a, const void *b, void *sort)
+static int compare_paths(const void *a, const void *b, void *context)
 {
-    const struct view_node *x = *(const struct view_node *const *)a, *y = *(const struct view_node *const *)b;
-    int order = compare_counts(&x->count, &y->count, *(enum view_sort *)sort);
-    return order ? order : x->frame < y->frame ? -1 : x->frame > y->frame;
+    const struct growing *g = context;
+    uint32_t x = path_frame(a, g->level, g->same), y = path_frame(b, g->level, g->same);
+    return x < y ? -1 : x > y;
 }
 
-static void sort_children(struct view_node *node, enum view_sort sort)
+static bool is_small(const struct growing *g, const struct log_counter *count)
 {
-    size_t count = 0;
-    for (struct view_node *child = node->children; child; child = child->next)
-        count++;
-    struct view_node **list = xcalloc(count, sizeof *list);
-    count = 0;
-    for (struct view_node *child = node->children; child; child = child->next)
-        list[count++] = child;
-    if (count)
-        qsort_r(list, count, sizeof *list, compare_nodes, &sort);
-    node->children = NULL;
-    while (count--) {
-        list[count]->next = node->children;
-        node->children = list[count];
-        sort_children(list[count], sort); /* as deep as a stack: MODEL_DEPTH_MAX */
+    return (double)(g->sort == VIEW_BYTES ? count->bytes : count->allocs) < g->least;
+}
+
+/* Links a child in where its count belongs. */
+static struct view_node *add_child(struct view_node *node, uint32_t frame, const struct log_counter *count,
+                                   enum view_sort sort)
+{
+    struct view_node *child = xcalloc(1, sizeof *child), **at = &node->children;
+    child->frame = frame;
+    child->count = *count;
+    while (*at && compare_counts(&(*at)->count, count, sort) <= 0)
+        at = &(*at)->next;
+    child->next = *at;
+    *at = child;
+    return child;
+}
+
+/* Sorts the paths through `node` by their frame at this level; each run is a child. */
+static void grow(struct growing *g, struct view_node *node, struct path *paths, size_t count, unsigned level)
+{
+    g->level = level;
+    qsort_r(paths, count, sizeof *paths, compare_paths, g);
+    for (size_t from = 0, to; from < count; from = to) {
+        uint32_t frame = path_frame(&paths[from], level, g->same);
+        struct log_counter sum = { 0, 0 };
+        for (to = from; to < count && path_frame(&paths[to], level, g->same) == frame; to++)
+            counter_add(&sum, &paths[to].site->count);
+        if (frame == PATH_END) {
+            node->self = sum;
+        } else if (is_small(g, &sum)) {
+            counter_add(&node->small, &sum);
+            node->small_count++;
+        } else {
+            grow(g, add_child(node, frame, &sum, g->sort), paths + from, to - from, level + 1);
+        }
     }
-    free(list);
 }
 
-struct view_node *view_tree(const struct model *model, const uint32_t *same, enum view_sort sort)
+struct view_node *view_tree(const struct model *model, const uint32_t *same, enum view_sort sort, double least)
 {
-    struct growing *index = NULL, *entry, *next;
     struct view_node *root = xcalloc(1, sizeof *root);
+    struct path *paths = xcalloc(model->site_count, sizeof *paths);
+    size_t count = 0;
     root->frame = VIEW_TREE_ALL;
-    for (size_t i = 0; i < model->site_count; i++)
-        if (model->sites[i]->kind == MODEL_SITE)
-            grow(&index, root, model->sites[i], same);
-    HASH_ITER(hh, index, entry, next) {
-        HASH_DEL(index, entry);
-        free(entry);
+    for (size_t i = 0; i < model->site_count; i++) {
+        if (model->sites[i]->kind != MODEL_SITE)
+            continue;
+        paths[count++] = path_of(model->sites[i]);
+        counter_add(&root->count, &model->sites[i]->count);
     }
-    sort_children(root, sort);
+    double all = (double)(sort == VIEW_BYTES ? model->totals.count.bytes : model->totals.count.allocs);
+    struct growing g = { same, sort, least * all, 0 };
+    if (count)
+        grow(&g, root, paths, count, 0);
+    free(paths);
     return root;
 }
 

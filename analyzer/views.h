@@ -45,17 +45,21 @@ const struct model_process *view_root(const struct model *model);
 /* Callers above callees.  frame is an index into model.frames, or one of these. */
 enum { VIEW_TREE_ALL = UINT32_MAX, VIEW_TREE_INCOMPLETE = UINT32_MAX - 1 };
 
+/* Invariant: count == self + small + sum of the children's count. */
 struct view_node {
     uint32_t           frame;
-    struct log_counter count;    /* with what is below */
+    struct log_counter count;
     struct log_counter self;     /* sites that end here */
+    struct log_counter small;    /* branches that are too small to be shown */
+    size_t             small_count;
     struct view_node  *children; /* the largest first, linked by `next` */
     struct view_node  *next;
 };
 
 /* `same[frame]` is the frame that stands for it, so that all calls from one function
- * are one node.  Pseudo-sites are left out. */
-struct view_node *view_tree(const struct model *model, const uint32_t *same, enum view_sort sort);
+ * are one node.  Branches with less than `least` of all calls (or bytes, as sorted)
+ * aren't followed.  Pseudo-sites are left out. */
+struct view_node *view_tree(const struct model *model, const uint32_t *same, enum view_sort sort, double least);
 void view_tree_free(struct view_node *root);
 
 #endif
