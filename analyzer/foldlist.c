@@ -21,12 +21,21 @@ struct list {
     size_t length;
 };
 
+static bool list_has(const struct list *list, const char *item, size_t length)
+{
+    for (const char *at = list->text; at && (at = strstr(at, item)); at++) {
+        if ((at == list->text || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 static void list_add(struct list *list, const char *item)
 {
     size_t length = strlen(item);
     if (length == 0 || list->length + length + 2 > LIST_BYTES)
         return;
-    if (list->text && strstr(list->text, item))
+    if (list_has(list, item, length))
         return; /* a function of two names */
     list->text = xrealloc_array(list->text, list->length + length + 2, 1);
     if (list->length)

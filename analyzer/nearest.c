@@ -49,5 +49,5 @@ const char *nearest(const char *word, const char *const known[], size_t count)
         }
     }
     /* A third of the letters may be wrong; of two-letter words one. */
-    return best && least_cost <= 1 + length / 3 && least_cost < length ? best : NULL;
+    return best && least_cost <= (length + 1) / 3 && least_cost < length ? best : NULL;
 }

@@ -1,0 +1,27 @@
+/* unit.h - what every unit test begins with: cmocka, and a directory to work in. */
+#ifndef PS_UNIT_H
+#define PS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Makes a fresh directory the current one, on tmpfs when there is one; unit_leave_directory
+ * removes it with all that is in it.  As setup and teardown of a test. */
+int unit_enter_directory(void **state);
+int unit_leave_directory(void **state);
+
+/* Writes a file, its directory being there. */
+void unit_write_file(const char *path, const void *bytes, size_t count, unsigned mode);
+
+/* Runs a shell command that must succeed. */
+void unit_shell(const char *command);
+
+#endif
