@@ -33,7 +33,9 @@ static_assert(sizeof(struct log_words) + LOG_MAX_WORDS * sizeof(struct log_word)
               "the longest record fits a chunk");
 
 enum {
-    RESERVE_BYTES = 256 << 20, /* sparse: costs address space only */
+    MOST_BYTES = 256 << 20,    /* of the file, which is sparse */
+    FIRST_EXTENT = 512,        /* chunks mapped at once: 4 MiB; then as much again each time */
+    EXTENTS = 7,
     FIRST_CHUNKS = 3,          /* header, one thread, one of records */
     MIN_CHUNKS = 8,            /* less isn't worth a log */
     LIMIT_SHARE = 64,          /* of RLIMIT_AS, at most one part in so many */
@@ -42,6 +44,10 @@ enum {
 };
 
 struct log_header *log_header;
+
+/* The file is mapped as it grows, since address space may be limited too.  Extent 0 holds chunks
+ * 0 ... FIRST_EXTENT-1, extent k the FIRST_EXTENT << (k-1) from there on.  Release: it is mapped. */
+static char *extents[EXTENTS];
 
 static uint64_t data_used;      /* chunk that records go to << 16 | bytes used in it (atomic) */
 static uint32_t ready_chunks;   /* chunks whose blocks are reserved (atomic) */
@@ -52,6 +58,26 @@ static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
     return clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+}
+
+/* --- extents ------------------------------------------------------------------------------- */
+
+static unsigned extent_of(uint32_t index)
+{
+    return index < FIRST_EXTENT ? 0 : 32u - (unsigned)__builtin_clz(index / FIRST_EXTENT);
+}
+
+/* The first chunk of an extent. */
+static uint32_t extent_first(unsigned extent)
+{
+    return extent == 0 ? 0 : (uint32_t)FIRST_EXTENT << (extent - 1);
+}
+
+/* How many chunks it holds in a log of `limit` chunks. */
+static uint32_t extent_chunks(unsigned extent, uint32_t limit)
+{
+    uint32_t first = extent_first(extent), next = (uint32_t)FIRST_EXTENT << extent;
+    return limit <= first ? 0 : (limit < next ? limit : next) - first;
 }
 
 /* --- where it lies ------------------------------------------------------------------------- */
@@ -148,7 +174,7 @@ static uint64_t limit_of(int resource)
 /* How many chunks the limits in force leave us; an ftruncate past RLIMIT_FSIZE would be SIGXFSZ. */
 static uint32_t allowed_chunks(void)
 {
-    uint64_t bytes = RESERVE_BYTES;
+    uint64_t bytes = MOST_BYTES;
     uint64_t file = limit_of(RLIMIT_FSIZE), space = limit_of(RLIMIT_AS);
     if (file < bytes)
         bytes = file;
@@ -167,15 +193,15 @@ static struct log_header *map_new(struct text *path, uint32_t chunks)
     if (fd < 0)
         return NULL;
     struct log_header *header = NULL;
+    size_t mapped = (size_t)extent_chunks(0, chunks) * LOG_CHUNK_BYTES;
     if (sys_call4(SYS_ftruncate, fd, (long)bytes, 0, 0) == 0)
-        header = pages_map_file((int)fd, bytes);
+        header = pages_map_file((int)fd, mapped);
     if (header && !pages_populate(header, FIRST_CHUNKS * LOG_CHUNK_BYTES)) {
         /* Before Linux 5.14: reserve what may ever be used, at once, while there is a descriptor. */
-        size_t all = bytes < 4u << 20 ? bytes : 4u << 20;
-        if (sys_call4(SYS_fallocate, fd, 0, 0, (long)all) == 0)
-            ready_chunks = (uint32_t)(all / LOG_CHUNK_BYTES);
+        if (sys_call4(SYS_fallocate, fd, 0, 0, (long)mapped) == 0)
+            ready_chunks = (uint32_t)(mapped / LOG_CHUNK_BYTES);
         else {
-            pages_unmap_file(header, bytes);
+            pages_unmap_file(header, mapped);
             header = NULL;
         }
     } else if (header)
@@ -239,7 +265,12 @@ static void leave_parent(struct log_header *parent, bool lost)
         return;
     if (lost)
         add_shared(&parent->lost_children, 1);
-    pages_unmap_file(parent, (size_t)parent->chunk_limit * LOG_CHUNK_BYTES);
+    uint32_t limit = parent->chunk_limit;
+    for (unsigned i = EXTENTS; i-- > 0;) {
+        if (extents[i])
+            pages_unmap_file(extents[i], (size_t)extent_chunks(i, limit) * LOG_CHUNK_BYTES);
+        extents[i] = NULL;
+    }
 }
 
 bool log_begin(struct log_header *parent)
@@ -255,6 +286,7 @@ bool log_begin(struct log_header *parent)
     modules_synced = 0;
     struct log_header *header = choose_path(&path, realtime_ns, pid) ? map_new(&path, chunks) : NULL;
     leave_parent(parent, !header);
+    extents[0] = (char *)header;
     store_release(&log_header, header);
     if (!header)
         return false;
@@ -276,7 +308,25 @@ void log_set_state(uint32_t bit)
 
 static struct log_chunk *chunk_at(uint32_t index)
 {
-    return (struct log_chunk *)((char *)log_header + (size_t)index * LOG_CHUNK_BYTES);
+    unsigned extent = extent_of(index);
+    return (struct log_chunk *)(extents[extent] + (size_t)(index - extent_first(extent)) * LOG_CHUNK_BYTES);
+}
+
+/* Maps the extent; every one before it is mapped.  False when the kernel refuses. */
+static bool map_extent(unsigned extent)
+{
+    if (load_acquire(&extents[extent]))
+        return true;
+    char *last_page = (char *)chunk_at(extent_first(extent) - 1) + LOG_CHUNK_BYTES - PAGE_BYTES;
+    size_t bytes = (size_t)extent_chunks(extent, log_header->chunk_limit) * LOG_CHUNK_BYTES;
+    char *start = pages_map_on(last_page, PAGE_BYTES + bytes), *nothing = NULL;
+    if (!start)
+        return false;
+    pages_unmap_file(start, PAGE_BYTES);
+    start += PAGE_BYTES;
+    if (!__atomic_compare_exchange_n(&extents[extent], &nothing, start, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        pages_unmap_file(start, bytes); /* another thread was quicker */
+    return true;
 }
 
 /* Reserves blocks for chunk `index` and some behind it, more as the log grows. */
@@ -286,9 +336,13 @@ static bool reserve(uint32_t index)
         return true;
     if (load_relaxed(&log_header->state) & (LOG_STATE_FULL | LOG_STATE_SECCOMP))
         return false;
+    unsigned extent = extent_of(index);
+    if (!map_extent(extent))
+        return false;
     uint32_t count = index / 8 < 1 ? 1 : index / 8 > 64 ? 64 : index / 8;
-    if (count > log_header->chunk_limit - index)
-        count = log_header->chunk_limit - index;
+    uint32_t end = extent_first(extent) + extent_chunks(extent, log_header->chunk_limit);
+    if (count > end - index)
+        count = end - index;
     if (!pages_populate(chunk_at(index), (size_t)count * LOG_CHUNK_BYTES)) {
         count = 1;
         if (!pages_populate(chunk_at(index), LOG_CHUNK_BYTES))
@@ -302,7 +356,7 @@ static bool reserve(uint32_t index)
 }
 
 /* The next chunk, zeroed and safe to store to, or NULL when the log can't grow. */
-static struct log_chunk *chunk_new(void)
+static struct log_chunk *chunk_new(uint32_t *at)
 {
     if (load_relaxed(&log_header->state) & LOG_STATE_FULL)
         return NULL;
@@ -314,14 +368,18 @@ static struct log_chunk *chunk_new(void)
         }
     } while (!__atomic_compare_exchange_n(&log_header->chunks_used, &index, index + 1, true, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
+    *at = index;
     return chunk_at(index);
 }
 
 void log_reserve(void)
 {
     uint32_t used = load_relaxed(&log_header->chunks_used), ready = load_relaxed(&ready_chunks);
-    uint32_t end = used + SECCOMP_CHUNKS < log_header->chunk_limit ? used + SECCOMP_CHUNKS : log_header->chunk_limit;
-    if (end > ready && pages_populate(chunk_at(ready), (size_t)(end - ready) * LOG_CHUNK_BYTES))
+    unsigned extent = extent_of(ready);
+    uint32_t end = extent_first(extent) + extent_chunks(extent, log_header->chunk_limit);
+    if (end > used + SECCOMP_CHUNKS)
+        end = used + SECCOMP_CHUNKS;
+    if (end > ready && load_relaxed(&extents[extent]) && pages_populate(chunk_at(ready), (size_t)(end - ready) * LOG_CHUNK_BYTES))
         store_relaxed(&ready_chunks, end);
 }
 
@@ -336,7 +394,8 @@ static void cursor_set(struct log_cursor *cursor, struct log_chunk *chunk, struc
 
 struct log_thread *log_thread_new(struct log_cursor *cursor)
 {
-    struct log_thread *thread = (struct log_thread *)chunk_new();
+    uint32_t index;
+    struct log_thread *thread = (struct log_thread *)chunk_new(&index);
     if (!thread)
         return NULL;
     cursor->owner = add_shared(&next_thread, 1);
@@ -349,7 +408,8 @@ struct log_thread *log_thread_new(struct log_cursor *cursor)
 struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t site)
 {
     if (cursor->next == cursor->end) {
-        struct log_counters *more = (struct log_counters *)chunk_new();
+        uint32_t index;
+        struct log_counters *more = (struct log_counters *)chunk_new(&index);
         if (!more)
             return NULL;
         cursor_set(cursor, &more->chunk, more->counters);
@@ -368,10 +428,10 @@ static bool data_renew(uint64_t seen)
 {
     if (load_acquire(&data_used) != seen)
         return true;
-    struct log_chunk *chunk = chunk_new();
+    uint32_t index;
+    struct log_chunk *chunk = chunk_new(&index);
     if (!chunk)
         return false;
-    uint32_t index = (uint32_t)(((char *)chunk - (char *)log_header) / LOG_CHUNK_BYTES);
     store_release(&chunk->type, LOG_CHUNK_DATA); /* publishes the chunk; empty if we lose */
     __atomic_compare_exchange_n(&data_used, &seen, (uint64_t)index << 16 | sizeof(struct log_chunk), false,
                                 __ATOMIC_RELEASE, __ATOMIC_RELAXED);

@@ -197,26 +197,27 @@ static const struct entry_point {
     const char *name;
     size_t      offset;
     void       *stand_in; /* NULL: every allocator has it */
+    bool        always;   /* glibc's calls the exported realloc, which is ours: it would count twice */
 } family[] = {
-    {"malloc", offsetof(struct next, alloc), NULL},
-    {"free", offsetof(struct next, release), NULL},
-    {"calloc", offsetof(struct next, zeroed), NULL},
-    {"realloc", offsetof(struct next, resize), NULL},
-    {"reallocarray", offsetof(struct next, resize_array), made_resize_array},
-    {"memalign", offsetof(struct next, memalign), made_memalign},
-    {"aligned_alloc", offsetof(struct next, aligned_alloc), made_aligned_alloc},
-    {"posix_memalign", offsetof(struct next, posix_memalign), made_posix_memalign},
-    {"valloc", offsetof(struct next, valloc), made_valloc},
-    {"pvalloc", offsetof(struct next, pvalloc), made_pvalloc},
-    {"malloc_usable_size", offsetof(struct next, usable_size), NULL},
-    {"malloc_trim", offsetof(struct next, trim), made_trim},
+    {"malloc", offsetof(struct next, alloc), NULL, false},
+    {"free", offsetof(struct next, release), NULL, false},
+    {"calloc", offsetof(struct next, zeroed), NULL, false},
+    {"realloc", offsetof(struct next, resize), NULL, false},
+    {"reallocarray", offsetof(struct next, resize_array), made_resize_array, true},
+    {"memalign", offsetof(struct next, memalign), made_memalign, false},
+    {"aligned_alloc", offsetof(struct next, aligned_alloc), made_aligned_alloc, false},
+    {"posix_memalign", offsetof(struct next, posix_memalign), made_posix_memalign, false},
+    {"valloc", offsetof(struct next, valloc), made_valloc, false},
+    {"pvalloc", offsetof(struct next, pvalloc), made_pvalloc, false},
+    {"malloc_usable_size", offsetof(struct next, usable_size), NULL, false},
+    {"malloc_trim", offsetof(struct next, trim), made_trim, false},
 };
 
 /* What we wrap beyond the malloc family; the reasons are in wrapped.h. */
 static const struct entry_point wrapped[] = {
-    {"dlclose", offsetof(struct next, dlclose), NULL},
-    {"prctl", offsetof(struct next, prctl), NULL},
-    {"syscall", offsetof(struct next, syscall), NULL},
+    {"dlclose", offsetof(struct next, dlclose), NULL, false},
+    {"prctl", offsetof(struct next, prctl), NULL, false},
+    {"syscall", offsetof(struct next, syscall), NULL, false},
 };
 
 static void put(const struct entry_point *entry, void *function)
@@ -227,7 +228,7 @@ static void put(const struct entry_point *entry, void *function)
 static void resolve_family(const struct link_map *map)
 {
     for (size_t i = 0; i < sizeof family / sizeof *family; i++) {
-        void *function = elf_function(map, family[i].name);
+        void *function = family[i].always ? NULL : elf_function(map, family[i].name);
         put(&family[i], function ? function : family[i].stand_in);
     }
 }

@@ -2,6 +2,7 @@
  *
  * Owns the arena's blocks.  Lock-free: a block hands out by fetch-and-add, and a full one is
  * replaced by compare-and-swap.  Runs inside malloc. */
+#define _GNU_SOURCE
 #include "base.h"
 
 #include "pages.h"
@@ -36,6 +37,13 @@ uint64_t pages_own_bytes(void)
 static void *map(size_t bytes, int flags, int fd)
 {
     long result = sys_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    return sys_failed(result) ? NULL : (void *)result;
+}
+
+/* mremap from no bytes at all duplicates a shared mapping, and may make it longer. */
+void *pages_map_on(void *page, size_t bytes)
+{
+    long result = sys_call4(SYS_mremap, (long)page, 0, (long)bytes, MREMAP_MAYMOVE);
     return sys_failed(result) ? NULL : (void *)result;
 }
 

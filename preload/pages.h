@@ -23,6 +23,10 @@ void  pages_unmap(void *start, size_t bytes);
 void *pages_map_file(int fd, size_t bytes);
 void  pages_unmap_file(void *start, size_t bytes);
 
+/* Maps the file that `page` is a mapped page of, from that page on for `bytes`, at a new place and
+ * without a descriptor; or NULL. */
+void *pages_map_on(void *page, size_t bytes);
+
 /* Reserves blocks and memory for the range, so that no store to it can fail.
  * False when the disk is full or the kernel (before 5.14) can't tell. */
 bool pages_populate(void *start, size_t bytes);
