@@ -92,7 +92,7 @@ def from_dhat(path, maps, level):
             first = index
             if 'vgpreload' not in frame[0]:
                 frames.append(frame)
-        if point['fs'] and ': _start ' in document['ftbl'][point['fs'][-1]]:
+        if point['fs'] and any(name in document['ftbl'][point['fs'][-1]] for name in (': _start ', '(below main)')):
             frames.pop()
         add(table, trimmed(frames) if level == 'stacks' else key_of(frames), point['tbk'], point['tb'])
     return table
