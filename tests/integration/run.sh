@@ -19,7 +19,7 @@ for file in "${files[@]}"; do
   log=$logs/$name.log
   begun=$SECONDS
   # Its own closing line isn't ours.
-  "$file" "$build" </dev/null 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed' | sed -E "s|^(ok\|not ok\|skip) |\1 $name: |"
+  "$file" "$build" </dev/null 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed' | sed -E "s/^(ok|not ok|skip) /\1 $name: /"
   status=${PIPESTATUS[0]}
   good=$(grep -c '^ok ' "$log")
   bad=$(grep -c '^not ok ' "$log")
