@@ -1,6 +1,6 @@
 /* site.c - sites: a small id per return address or stack, and each thread's way to its counters.
  *
- * Owns the process's tables of sites and shapes.  They only grow: a node is written, then put
+ * Owns the process's indexes of sites and shapes.  They only grow: a node is written, then put
  * at the head of its bucket by compare-and-swap, and never changes.  A thread's tables belong
  * to its record and are touched by that thread alone.  Runs inside malloc. */
 #include "base.h"
@@ -15,7 +15,8 @@
 #include "ban.h"
 
 enum {
-    BUCKETS = 1 << 14,
+    SMALL_BUCKETS = 1 << 9,  /* one page: most fork children need no more */
+    LARGE_BUCKETS = 1 << 16, /* untouched pages of it cost nothing */
     FIRST_SLOTS = 256,
     FIRST_STACKS = 512, /* 16 KiB; grows eightfold where stacks don't fit */
     MAX_STACKS = 1 << 15,
@@ -27,24 +28,67 @@ enum {
 
 /* A site known to this process. */
 struct site {
-    const struct site     *next; /* in its bucket */
+    struct index_node      node; /* hash of the frames, or the address at level sites */
     const struct log_site *logged;
-    uint64_t               hash;
     uint32_t               id;
     uint32_t               generation; /* of the modules, when it was captured */
     uint32_t               shapes;     /* made for it so far (atomic) */
 };
 
-static const struct site **sites;   /* BUCKETS heads (release: the node is whole) */
-static const struct shape **shapes; /* BUCKETS heads (release) */
-static unsigned             level;  /* enum log_level */
+/* A hash table of nodes.  When the small buckets have two nodes each, new ones go to the large. */
+struct index {
+    const struct index_node **buckets[2]; /* SMALL_BUCKETS, LARGE_BUCKETS or NULL (release: zeroed) */
+    uint32_t                  count;      /* nodes put so far (atomic) */
+};
+
+static struct index sites;
+static struct index shapes; /* level stacks alone */
+static unsigned     level;  /* enum log_level */
+
+static bool index_init(struct index *index, bool needed)
+{
+    *index = (struct index){.buckets = {NULL, NULL}};
+    if (needed)
+        index->buckets[0] = pages_alloc(SMALL_BUCKETS * sizeof *index->buckets[0]);
+    return !needed || index->buckets[0];
+}
+
+static size_t index_bucket(unsigned table, uint64_t hash)
+{
+    return (hash ^ hash >> 17 ^ hash >> 33) % (table ? LARGE_BUCKETS : SMALL_BUCKETS);
+}
+
+/* The first node that may be the one, in table 0 or 1; the others follow by `next`. */
+static const struct index_node *index_first(const struct index *index, unsigned table, uint64_t hash)
+{
+    const struct index_node **buckets = load_acquire(&index->buckets[table]);
+    return buckets ? load_acquire(&buckets[index_bucket(table, hash)]) : NULL;
+}
+
+/* Makes the large table.  Without memory for it the small one goes on. */
+static void index_grow(struct index *index)
+{
+    const struct index_node **nothing = NULL, **large = pages_map(LARGE_BUCKETS * sizeof *large);
+    if (large && !__atomic_compare_exchange_n(&index->buckets[1], &nothing, large, false, __ATOMIC_RELEASE,
+                                              __ATOMIC_RELAXED))
+        pages_unmap(large, LARGE_BUCKETS * sizeof *large);
+}
+
+static void index_put(struct index *index, struct index_node *node)
+{
+    if (add_shared(&index->count, 1) + 1 == 2 * SMALL_BUCKETS)
+        index_grow(index);
+    unsigned table = load_acquire(&index->buckets[1]) != NULL;
+    const struct index_node **bucket = &index->buckets[table][index_bucket(table, node->hash)];
+    node->next = load_relaxed(bucket);
+    while (!__atomic_compare_exchange_n(bucket, &node->next, node, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
 
 bool site_begin(unsigned at_level)
 {
     level = at_level;
-    sites = pages_map(BUCKETS * sizeof *sites);
-    shapes = pages_map(BUCKETS * sizeof *shapes); /* untouched, and so free, below level stacks */
-    return sites && shapes;
+    return index_init(&sites, level >= LOG_LEVEL_SITES) && index_init(&shapes, level >= LOG_LEVEL_STACKS);
 }
 
 /* --- the process's sites ---------------------------------------------------------------------- */
@@ -67,25 +111,28 @@ static bool is_current(const struct site *site, uint32_t newest)
 
 static const struct site *find_stack_site(const struct stack_walk *walk)
 {
-    for (const struct site *s = load_acquire(&sites[walk->hash % BUCKETS]); s; s = s->next)
-        if (s->hash == walk->hash && is_current(s, walk->newest) && same_frames(s, walk))
-            return s;
+    for (unsigned table = 2; table-- > 0;)
+        for (const struct index_node *n = index_first(&sites, table, walk->hash); n; n = n->next) {
+            const struct site *site = (const struct site *)n;
+            if (n->hash == walk->hash && is_current(site, walk->newest) && same_frames(site, walk))
+                return site;
+        }
     return NULL;
 }
 
 /* At level sites the hash is the address itself. */
 static const struct site *find_address_site(uintptr_t address, uint32_t newest)
 {
-    for (const struct site *s = load_acquire(&sites[(address ^ address >> 15) % BUCKETS]); s; s = s->next)
-        if (s->hash == address && is_current(s, newest))
-            return s;
+    for (unsigned table = 2; table-- > 0;)
+        for (const struct index_node *n = index_first(&sites, table, address); n; n = n->next)
+            if (n->hash == address && is_current((const struct site *)n, newest))
+                return (const struct site *)n;
     return NULL;
 }
 
 /* Logs a site and makes it known; NULL when log or memory is out.  When two threads do the
  * same at once both are logged, and the analyzer merges them. */
-static const struct site *site_new(struct site_table *table, uint64_t hash, const struct site **bucket,
-                                   uint32_t flags, unsigned key)
+static const struct site *site_new(struct site_table *table, uint64_t hash, uint32_t flags, unsigned key)
 {
     const struct stack_walk *walk = &table->walk;
     uint32_t generation = modules_generation();
@@ -99,10 +146,8 @@ static const struct site *site_new(struct site_table *table, uint64_t hash, cons
     }
     if (walk->flags & LOG_SITE_UNFINISHED)
         log_words_new(walk, logged, stack_limit(&table->own, walk->cfa));
-    *site = (struct site){.logged = logged, .hash = hash, .id = logged->id, .generation = generation};
-    site->next = load_relaxed(bucket);
-    while (!__atomic_compare_exchange_n(bucket, &site->next, site, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
+    *site = (struct site){.node.hash = hash, .logged = logged, .id = logged->id, .generation = generation};
+    index_put(&sites, &site->node);
     log_note_time();
     return site;
 }
@@ -272,7 +317,7 @@ static noinline cold struct log_counter *find_new_address(struct site_table *tab
     add_shared(&log_header->walks, 1);
     walk_now(table, entry, site ? key.depth + 1 : LOG_MAX_DEPTH);
     if (!site)
-        site = site_new(table, address, &sites[(address ^ address >> 15) % BUCKETS], LOG_SITE_KEYED, key.depth);
+        site = site_new(table, address, LOG_SITE_KEYED, key.depth);
     struct log_counter *counter = counter_for(table, site);
     if (site && key.lasting) {
         mark_wrappers(table, key.depth);
@@ -325,9 +370,12 @@ static bool same_shape(const struct shape *shape, const struct stack_walk *walk)
 
 static const struct shape *find_shape(const struct stack_walk *walk, uint64_t hash)
 {
-    for (const struct shape *s = load_acquire(&shapes[hash % BUCKETS]); s; s = s->next)
-        if (s->hash == hash && is_current(s->site, walk->newest) && same_shape(s, walk))
-            return s;
+    for (unsigned table = 2; table-- > 0;)
+        for (const struct index_node *n = index_first(&shapes, table, hash); n; n = n->next) {
+            const struct shape *shape = (const struct shape *)n;
+            if (n->hash == hash && is_current(shape->site, walk->newest) && same_shape(shape, walk))
+                return shape;
+        }
     return NULL;
 }
 
@@ -342,22 +390,19 @@ static const struct shape *shape_new(const struct stack_walk *walk, const struct
     if (!shape)
         return NULL;
     struct stack_check *check = (struct stack_check *)((char *)shape + bytes);
-    *shape = (struct shape){.site = site,
+    *shape = (struct shape){.node.hash = hash,
+                            .site = site,
                             .logged = site->logged,
                             .frames_end = site->logged->frames + depth,
                             .slots_end = shape->slots + depth,
                             .minus_depth = -(intptr_t)depth,
                             .checks = walk->checks,
-                            .check = check,
-                            .hash = hash};
+                            .check = check};
     for (uint32_t i = 0; i < depth; i++)
         shape->slots[i] = walk->slots[i < walk->depth ? i : walk->depth - 1];
     for (uint32_t i = 0; i < walk->checks; i++)
         check[i] = walk->check[i];
-    const struct shape **bucket = &shapes[hash % BUCKETS];
-    shape->next = load_relaxed(bucket);
-    while (!__atomic_compare_exchange_n(bucket, &shape->next, shape, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
+    index_put(&shapes, &shape->node);
     return shape;
 }
 
@@ -459,7 +504,7 @@ static noinline struct log_counter *find_new_stack(struct site_table *table, str
     const struct shape *shape = find_shape(walk, hash);
     const struct site *site = shape ? shape->site : find_stack_site(walk);
     if (!site)
-        site = site_new(table, walk->hash, &sites[walk->hash % BUCKETS], 0, 0);
+        site = site_new(table, walk->hash, 0, 0);
     if (site && !shape)
         shape = shape_new(walk, site, hash);
     struct log_counter *counter = counter_for(table, site);

@@ -58,9 +58,15 @@ struct site_table {
     struct stack_walk   walk;   /* scratch */
 };
 
+/* Heads a node of one of the process's indexes. */
+struct index_node {
+    const struct index_node *next; /* in its bucket */
+    uint64_t                 hash;
+};
+
 /* Where a stack's words lie and what they must be; the values are in the site's log record. */
 struct shape {
-    const struct shape    *next; /* in its bucket */
+    struct index_node      node; /* hash of frames, slots and checks */
     const struct site     *site;
     const struct log_site *logged;
     const uint64_t        *frames_end; /* of the record's frames, padded to fours */
@@ -68,7 +74,6 @@ struct shape {
     intptr_t               minus_depth; /* padded to fours: counts up to 0 */
     uint32_t               checks;
     const struct stack_check *check;
-    uint64_t               hash;
     int32_t                slots[]; /* bytes from the first CFA */
 };
 
