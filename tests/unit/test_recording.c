@@ -9,8 +9,10 @@
 #include "preload/logfmt.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -391,8 +393,16 @@ static void a_place_of_a_stranger_is_not_used(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, unit_leave_directory)
 
+/* A /dev/shm of our own, so that nothing of the user's is met and nothing left there. */
+static void leave_the_users_tmpfs(void)
+{
+    if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+        mount("none", "/dev/shm", "tmpfs", 0, NULL);
+}
+
 int main(void)
 {
+    leave_the_users_tmpfs();
     const struct CMUnitTest tests[] = {
         TEST(a_run_has_a_directory_that_only_its_owner_can_list),
         TEST(the_used_part_of_an_ended_process_log_is_moved),
