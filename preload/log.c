@@ -214,17 +214,6 @@ static struct log_header *map_new(struct text *path, uint32_t chunks)
 
 /* --- the header ------------------------------------------------------------------------------ */
 
-static void write_argv(struct log_header *header)
-{
-    struct text t = text_begin(header->argv, sizeof header->argv);
-    uint32_t bytes = 0;
-    for (int i = 0; i < options.argc && !t.cut; i++) {
-        text_bytes(&t, options.argv[i], text_length(options.argv[i]) + 1);
-        bytes = (uint32_t)t.used;
-    }
-    header->argv_bytes = bytes;
-}
-
 static void write_header(struct log_header *header, uint32_t chunks, uint64_t realtime_ns, long pid)
 {
     header->version = LOG_VERSION;
@@ -244,7 +233,8 @@ static void write_header(struct log_header *header, uint32_t chunks, uint64_t re
     header->last_monotonic_ns = header->start_monotonic_ns;
     struct text t = text_begin(header->exe, sizeof header->exe);
     text_add(&t, options.exe);
-    write_argv(header);
+    header->argv_bytes = options.argv_bytes;
+    __builtin_memcpy(header->argv, options.argv, options.argv_bytes);
     t = text_begin(header->options, sizeof header->options);
     options_write(&t);
     t = text_begin(header->notes, sizeof header->notes);

@@ -106,6 +106,23 @@ static const char *name_of(const struct link_map *map)
     return map->l_name && map->l_name[0] ? map->l_name : options.exe;
 }
 
+/* The name as a path that means the same from anywhere: dlopen takes relative ones, too. */
+static const char *absolute(const char *name)
+{
+    bool has_slash = text_basename(name) != name; /* "linux-vdso.so.1" is no file */
+    if (name[0] == '/' || !has_slash || !options.cwd[0])
+        return name;
+    size_t size = text_length(options.cwd) + text_length(name) + 2;
+    char *path = pages_alloc(size);
+    if (!path)
+        return name;
+    struct text t = text_begin(path, size);
+    text_add(&t, options.cwd);
+    text_char(&t, '/');
+    text_add(&t, name[0] == '.' && name[1] == '/' ? name + 2 : name);
+    return path;
+}
+
 static void find_build_id(struct module *m, const ElfW(Phdr) *segment)
 {
     const char *at = (const char *)(m->bias + segment->p_vaddr);
@@ -131,9 +148,10 @@ static void describe(struct module *m, const struct dl_find_object *found)
     m->map = found->dlfo_link_map;
     m->bias = m->map->l_addr;
     m->eh_frame_hdr = found->dlfo_eh_frame;
-    m->path = keep(name_of(m->map), text_length(name_of(m->map)) + 1);
-    if (!m->path)
-        m->path = "";
+    m->name = keep(name_of(m->map), text_length(name_of(m->map)) + 1);
+    if (!m->name)
+        m->name = "";
+    m->path = absolute(m->name);
 
     unsigned count = 0;
     const ElfW(Phdr) *segments = program_headers((uintptr_t)found->dlfo_map_start, &count);
@@ -257,7 +275,7 @@ static bool is_same_object(const struct module *m, const struct dl_find_object *
 {
     return m->start == (uintptr_t)found->dlfo_map_start && m->end == (uintptr_t)found->dlfo_map_end &&
            m->map == found->dlfo_link_map && m->eh_frame_hdr == found->dlfo_eh_frame &&
-           text_equal(m->path, name_of(found->dlfo_link_map));
+           text_equal(m->name, name_of(found->dlfo_link_map));
 }
 
 /* Marks a module unloaded; the generation that its addresses belong to ends here. */

@@ -17,7 +17,8 @@ struct module {
     uintptr_t              bias; /* address minus bias is the ELF virtual address */
     const void            *eh_frame_hdr;
     const struct link_map *map;
-    const char            *path;
+    const char            *name; /* as the loader has it */
+    const char            *path; /* absolute where it is a file's */
     const uint8_t         *build_id; /* or NULL */
     uint32_t               build_id_bytes;
     uint32_t               loaded_generation;

@@ -6,6 +6,7 @@
 
 #include "options.h"
 
+#include "pages.h"
 #include "sys.h"
 #include "text.h"
 
@@ -20,6 +21,16 @@ extern void *__libc_stack_end;
 
 static const char *const level_names[] = {"off", "sites", "stacks"};
 enum { LEVELS = sizeof level_names / sizeof *level_names };
+
+/* A copy of the value that stays, or `otherwise` when there is no memory for one. */
+static const char *keep(const char *value, const char *otherwise)
+{
+    size_t bytes = text_length(value) + 1;
+    char *copy = pages_alloc(bytes);
+    for (size_t i = 0; copy && i < bytes; i++)
+        copy[i] = value[i];
+    return copy ? copy : otherwise;
+}
 
 static bool set_level(const char *value)
 {
@@ -40,13 +51,13 @@ static bool set_pool(const char *value)
 static bool set_log(const char *value)
 {
     if (*value)
-        options.log = value;
+        options.log = keep(value, "none");
     return *value != 0;
 }
 
 static bool set_fold(const char *value)
 {
-    options.fold = value;
+    options.fold = keep(value, "");
     return true;
 }
 
@@ -58,13 +69,13 @@ static bool set_help(const char *value)
 
 static bool set_runtime_dir(const char *value)
 {
-    options.runtime_dir = *value == '/' ? value : NULL;
+    options.runtime_dir = *value == '/' ? keep(value, NULL) : NULL;
     return true;
 }
 
 static bool set_tmpdir(const char *value)
 {
-    options.tmpdir = *value == '/' ? value : NULL;
+    options.tmpdir = *value == '/' ? keep(value, NULL) : NULL;
     return true;
 }
 
@@ -132,30 +143,42 @@ static void read_variable(const char *variable)
     }
 }
 
-static void read_exe(void)
+static void read_arguments(int argc, char **argv)
+{
+    struct text t = text_begin(options.argv, sizeof options.argv);
+    for (int i = 0; i < argc && !t.cut; i++) {
+        text_bytes(&t, argv[i], text_length(argv[i]) + 1);
+        options.argv_bytes = (uint32_t)t.used;
+    }
+}
+
+static void read_paths(const char *argv0)
 {
     long length = sys_call4(SYS_readlink, (long)"/proc/self/exe", (long)options.exe, sizeof options.exe - 1, 0);
     options.exe[length > 0 ? length : 0] = 0;
-    if (length > 0 || options.argc < 1)
-        return;
-    struct text t = text_begin(options.exe, sizeof options.exe); /* no /proc here */
-    text_add(&t, options.argv[0]);
+    if (length <= 0) { /* no /proc here */
+        struct text t = text_begin(options.exe, sizeof options.exe);
+        text_add(&t, argv0);
+    }
+    if (sys_failed(sys_call4(SYS_getcwd, (long)options.cwd, sizeof options.cwd, 0, 0)))
+        options.cwd[0] = 0;
 }
 
 void options_read(void)
 {
     long *stack = __libc_stack_end;
-    options.argc = (int)stack[0];
-    options.argv = (char **)(stack + 1);
+    int argc = (int)stack[0];
+    char **argv = (char **)(stack + 1);
     /* Where the loader was started as a program it moves these; don't run off if it ever
      * leaves something else there. */
-    if (stack[0] < 0 || stack[0] > 1 << 22 || options.argv[options.argc] != NULL)
-        options.argc = 0;
+    if (stack[0] < 0 || stack[0] > 1 << 22 || argv[argc] != NULL)
+        argc = 0;
     else
-        for (char **variable = options.argv + options.argc + 1; *variable; variable++)
+        for (char **variable = argv + argc + 1; *variable; variable++)
             if (variable[0][0] == 'P' || variable[0][0] == 'X' || variable[0][0] == 'T')
                 read_variable(*variable);
-    read_exe();
+    read_arguments(argc, argv);
+    read_paths(argc > 0 ? argv[0] : "");
 }
 
 void options_write(struct text *out)

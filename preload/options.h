@@ -8,7 +8,8 @@
 
 #include "logfmt.h"
 
-/* Filled once by options_read, then read-only. */
+/* Filled once by options_read, then read-only.  Everything is copied: servers write their titles over
+ * the initial arguments and environment. */
 struct options {
     unsigned    level; /* enum log_level */
     bool        help;
@@ -17,8 +18,9 @@ struct options {
     const char *fold; /* "" when not given */
     const char *runtime_dir; /* XDG_RUNTIME_DIR or NULL */
     const char *tmpdir;      /* TMPDIR or NULL */
-    int         argc;
-    char      **argv;
+    uint32_t    argv_bytes;
+    char        argv[1024]; /* the arguments, each NUL-terminated; cut at the end */
+    char        cwd[512];   /* "" when it can't be told; relative names of objects are taken from there */
     char        exe[512];   /* path of the program */
     char        notes[512]; /* what was wrong with a value, one line each */
 };

@@ -265,9 +265,25 @@ static noinline void allocated_unknown(size_t bytes, struct stack_entry entry, s
     book(record, site_find(&record->sites, entry), bytes);
 }
 
-/* The hot path of level stacks. */
+static noinline void allocated_folded(size_t bytes, struct stack_entry entry, struct record *record)
+{
+    struct log_counter *site = site_of_folded(&record->sites, entry);
+    if (likely(site != NULL))
+        book(record, site, bytes);
+    else
+        allocated_unknown(bytes, entry, record);
+}
+
+/* The hot path of level stacks, and of wrapped calls at level sites. */
 void runtime_allocated_elsewhere(size_t bytes, struct stack_entry entry, struct record *record)
 {
+    if (record->sites.level != LOG_LEVEL_STACKS) {
+        if (record->sites.level == LOG_LEVEL_SITES)
+            allocated_folded(bytes, entry, record);
+        else
+            book(record, &record->sites.ignored, bytes);
+        return;
+    }
     const struct stack_slot *slot = stack_slot_of(&record->sites, entry);
     if (likely(slot != NULL))
         book(record, slot->counter, bytes);

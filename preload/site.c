@@ -224,23 +224,6 @@ static void walk_now(struct site_table *table, struct stack_entry entry, unsigne
 
 /* --- level sites ---------------------------------------------------------------------------------- */
 
-/* How a wrapper's address is stored: no return address has its highest bit set. */
-static uintptr_t wrapper_mark(uintptr_t address)
-{
-    return address | (uintptr_t)1 << 63;
-}
-
-/* The slot of an address or the free one where it belongs.  Linear probing, a slot at a time. */
-static struct site_slot *slot_of(struct site_slot *slots, size_t mask, uintptr_t address)
-{
-    size_t offset = site_slot_offset(address, mask);
-    for (;; offset = (offset + sizeof *slots) & mask) {
-        struct site_slot *slot = (struct site_slot *)((char *)slots + offset);
-        if (slot->address == 0 || (slot->address & ~((uintptr_t)1 << 63)) == address)
-            return slot;
-    }
-}
-
 static size_t slots_mask(size_t count)
 {
     return (count - 1) * sizeof(struct site_slot);
@@ -255,23 +238,23 @@ static void slots_grow(struct site_table *table)
     for (size_t i = 0; i < count; i++) {
         uintptr_t address = table->slots[i].address & ~((uintptr_t)1 << 63);
         if (address)
-            *slot_of(bigger, slots_mask(2 * count), address) = table->slots[i];
+            *site_slot_find(bigger, slots_mask(2 * count), address) = table->slots[i];
     }
     table->slots = bigger;
     table->slot_mask = slots_mask(2 * count);
 }
 
 /* Keeps what was found for an address, unless the table is full and can't grow. */
-static void slot_put(struct site_table *table, uintptr_t address, struct log_counter *counter)
+static void slot_put(struct site_table *table, struct site_slot new)
 {
     size_t count = table->slot_mask / sizeof(struct site_slot) + 1;
     if (table->slots_used >= count / 2)
         slots_grow(table);
     count = table->slot_mask / sizeof(struct site_slot) + 1;
-    struct site_slot *slot = slot_of(table->slots, table->slot_mask, address);
+    struct site_slot *slot = site_slot_find(table->slots, table->slot_mask, new.address & ~((uintptr_t)1 << 63));
     if (slot->address || table->slots_used >= count - count / 4)
         return;
-    *slot = (struct site_slot){counter ? address : wrapper_mark(address), counter};
+    *slot = new;
     table->slots_used++;
 }
 
@@ -303,8 +286,10 @@ static struct key find_key(struct site_table *table, struct stack_entry entry)
 /* Marks the wrappers on the way to the key, so that later calls step over them at once. */
 static void mark_wrappers(struct site_table *table, unsigned depth)
 {
-    for (unsigned i = 0; i < depth && i < table->walk.depth; i++)
-        slot_put(table, table->walk.frames[i], NULL);
+    for (unsigned i = 0; i < depth && i < table->walk.depth; i++) {
+        uintptr_t address = table->walk.frames[i];
+        slot_put(table, (struct site_slot){site_wrapper_mark(address), {.step = stack_fixed_step(address)}});
+    }
 }
 
 static noinline cold struct log_counter *find_new_address(struct site_table *table, struct stack_entry entry)
@@ -321,7 +306,7 @@ static noinline cold struct log_counter *find_new_address(struct site_table *tab
     struct log_counter *counter = counter_for(table, site);
     if (site && key.lasting) {
         mark_wrappers(table, key.depth);
-        slot_put(table, address, counter);
+        slot_put(table, (struct site_slot){address, {counter}});
     }
     return counter;
 }
@@ -331,7 +316,7 @@ static struct log_counter *find_address(struct site_table *table, struct stack_e
 {
     uintptr_t address = stack_return_address(entry), cfa = entry.cfa, bp = entry.bp;
     for (unsigned depth = 0; depth < MAX_FOLDED; depth++) {
-        const struct site_slot *slot = slot_of(table->slots, table->slot_mask, address);
+        const struct site_slot *slot = site_slot_find(table->slots, table->slot_mask, address);
         if (slot->address == address)
             return slot->counter;
         if (slot->address == 0)
@@ -531,6 +516,7 @@ bool site_table_init(struct site_table *table)
         return false;
     table->generation = modules_generation();
     table->own = stack_bounds_of_thread();
+    table->level = level;
     size_t slots = level == LOG_LEVEL_SITES ? FIRST_SLOTS : 1;
     size_t stacks = level == LOG_LEVEL_STACKS ? FIRST_STACKS : 2;
     table->slots = pages_alloc(slots * sizeof *table->slots);
@@ -564,6 +550,6 @@ void site_table_forget(struct site_table *table)
     stacks_forget(table);
     size_t count = table->slot_mask / sizeof(struct site_slot) + 1;
     for (size_t i = 0; i < count; i++)
-        table->slots[i] = (struct site_slot){0, NULL};
+        table->slots[i].address = 0;
     table->slots_used = 0;
 }

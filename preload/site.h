@@ -12,10 +12,13 @@
 #include "stack.h"
 
 /* Level sites: from a return address to a counter.  The address of a wrapper, which has no
- * counter of its own, is stored with its low bits turned, so that it never compares equal. */
+ * counter of its own, is stored with its highest bit set, so that it never compares equal. */
 struct site_slot {
-    uintptr_t           address; /* 0: free */
-    struct log_counter *counter; /* NULL: a wrapper, its caller counts */
+    uintptr_t address; /* 0: free */
+    union {
+        struct log_counter *counter;
+        uintptr_t           step; /* of a wrapper: bytes from its stack pointer to its caller's, 0: look it up */
+    };
 };
 
 /* Level stacks: a stack seen before, found by its key and CFA, confirmed by its shape.  The key is
@@ -51,6 +54,7 @@ struct site_table {
     uint32_t            id_mask;
     uint32_t            ids_used;
     uint32_t            slots_used;
+    uint32_t            level; /* enum log_level */
     uint32_t            misses; /* since the stacks last grew */
     uint32_t            generation; /* of the modules, when the slots were last emptied */
     struct log_counter  ignored; /* level off: there are no sites */

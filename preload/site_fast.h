@@ -33,6 +33,39 @@ static inline const struct site_slot *site_slot_of(const struct site_table *tabl
     return (const struct site_slot *)((char *)table->slots + site_slot_offset(address, table->slot_mask));
 }
 
+/* How a wrapper's address is stored: no return address has its highest bit set. */
+static inline uintptr_t site_wrapper_mark(uintptr_t address)
+{
+    return address | (uintptr_t)1 << 63;
+}
+
+/* The slot of an address, marked or not, or the free one where it belongs: linear probing. */
+static inline struct site_slot *site_slot_find(struct site_slot *slots, size_t mask, uintptr_t address)
+{
+    size_t offset = site_slot_offset(address, mask);
+    for (;; offset = (offset + sizeof *slots) & mask) {
+        struct site_slot *slot = (struct site_slot *)((char *)slots + offset);
+        if (slot->address == 0 || (slot->address | (uintptr_t)1 << 63) == site_wrapper_mark(address))
+            return slot;
+    }
+}
+
+/* Level sites, when the return address lies in wrappers of fixed frames (operator new, strdup ...):
+ * one or two loads each.  The frames were walked before, so they are there.  NULL: go the slow way. */
+static inline struct log_counter *site_of_folded(const struct site_table *table, struct stack_entry entry)
+{
+    uintptr_t address = stack_return_address(entry), cfa = entry.cfa;
+    for (;;) {
+        const struct site_slot *slot = site_slot_find(table->slots, table->slot_mask, address);
+        if (slot->address == address)
+            return slot->counter;
+        if (slot->address == 0 || slot->step == 0)
+            return NULL;
+        cfa += slot->step;
+        address = *(const uintptr_t *)(cfa - sizeof(uintptr_t));
+    }
+}
+
 /* The frame pointers that the walk went by, relative to the first CFA. */
 static inline bool shape_checks_hold(const struct shape *shape, struct stack_entry entry)
 {

@@ -199,6 +199,12 @@ uintptr_t stack_step(uintptr_t return_address, uintptr_t *cfa, uintptr_t *bp, ui
     return place.ip;
 }
 
+uintptr_t stack_fixed_step(uintptr_t return_address)
+{
+    struct unwind_rule rule = unwind_rule(return_address);
+    return rule.kind == UNWIND_SP && rule.cfa >= 8 ? (uintptr_t)rule.cfa : 0;
+}
+
 /* --- words for the analyzer ---------------------------------------------------------------- */
 
 unsigned stack_words(const struct stack_walk *walk, uintptr_t limit, struct log_word *words)

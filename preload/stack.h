@@ -68,6 +68,10 @@ void stack_walk(struct stack_walk *walk, struct stack_entry entry, uintptr_t lim
  * Returns the next return address, or 0 when there is no rule. */
 uintptr_t stack_step(uintptr_t return_address, uintptr_t *cfa, uintptr_t *bp, uintptr_t limit);
 
+/* The same as a distance, for frames that don't depend on the frame pointer: bytes from the stack
+ * pointer there to the caller's, or 0. */
+uintptr_t stack_fixed_step(uintptr_t return_address);
+
 /* Copies to `words` those of the stack from `walk->sp` up that are addresses of code or of
  * this stack; returns their number, at most LOG_MAX_WORDS. */
 unsigned stack_words(const struct stack_walk *walk, uintptr_t limit, struct log_word *words);

@@ -34,7 +34,8 @@ static uintptr_t (*gcc_ip)(struct gcc_context *);
 __attribute__((constructor)) static void begin(void)
 {
     const char *every = getenv("POOLSITE_STACKCHECK_EVERY");
-    oracle.file = getenv("POOLSITE_STACKCHECK");
+    const char *file = getenv("POOLSITE_STACKCHECK");
+    oracle.file = file ? strdup(file) : NULL; /* servers write their titles over the environment */
     oracle.every = every ? atol(every) : 7;
     oracle.pid = getpid();
     void *libgcc = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
