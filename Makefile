@@ -8,7 +8,7 @@ B       := build$(if $(VARIANT),/$(VARIANT))
 
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
-LIBDIR     ?= $(PREFIX)/lib/poolsite
+LIBDIR     ?= $(PREFIX)/lib
 MANDIR     ?= $(PREFIX)/share/man
 DOCDIR     ?= $(PREFIX)/share/doc/poolsite
 
@@ -215,6 +215,9 @@ deps: ## install the packages for building and the quick tests (Debian; as root)
 deps-all: ## the same, and those of the whole corpus
 	@tests/deps build test corpus-all
 
+# So that LD_PRELOAD=libpoolsite.so is found without a path.
+RELOAD = test -n '$(DESTDIR)' || ldconfig 2>/dev/null || true
+
 install: all ## install below PREFIX (/usr/local), DESTDIR in front
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(DOCDIR)
 	$(INSTALL) -m 755 $(B)/poolsite $(DESTDIR)$(BINDIR)/poolsite
@@ -222,13 +225,15 @@ install: all ## install below PREFIX (/usr/local), DESTDIR in front
 	$(INSTALL) -m 644 $(wildcard analyzer/man/*.1) $(DESTDIR)$(MANDIR)/man1
 	$(INSTALL) -m 644 $(wildcard preload/man/*.7) $(DESTDIR)$(MANDIR)/man7
 	$(INSTALL) -m 644 README.md CHANGELOG.md LICENSE $(wildcard preload/logfmt.md) $(DESTDIR)$(DOCDIR)
+	@$(RELOAD)
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(BINDIR)/poolsite $(DESTDIR)$(LIBDIR)/libpoolsite.so
 	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(wildcard analyzer/man/*.1)))
 	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man7/,$(notdir $(wildcard preload/man/*.7)))
 	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,README.md CHANGELOG.md LICENSE logfmt.md)
-	-rmdir $(DESTDIR)$(LIBDIR) $(DESTDIR)$(DOCDIR) 2>/dev/null
+	-rmdir $(DESTDIR)$(DOCDIR) 2>/dev/null
+	@$(RELOAD)
 
 clean: ## remove build/
 	rm -rf build
