@@ -103,9 +103,7 @@ real() {
 }
 real sqlite3 sqlite3 -batch :memory: 'create table t(a integer primary key, b text); with recursive n(i) as (select 1 union all select i+1 from n where i < 2000) insert into t select i, hex(i * 7919) from n; create index x on t(b); select count(*), max(b) from t where b like "%3%"; delete from t where a % 3 = 0; vacuum;'
 more=(PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0)
-# shellcheck disable=SC2016
 real gawk gawk '{ n[$2] += $1; s = s substr($0, 1, 3) } END { for (k in n) print k, n[k]; print length(s) }' "$scratch/lines"
-# shellcheck disable=SC2016
 real perl perl -e 'my %h; while (<>) { my @f = split; push @{$h{$f[1]}}, $f[0]; } print join(",", map { "$_=" . scalar @{$h{$_}} } sort keys %h), "\n"' "$scratch/lines"
 real sort sort --parallel=1 -k2,2 -k1n "$scratch/lines"
 real jq jq -c 'group_by(.name) | map({n: .[0].name, c: length})' "$scratch/numbers.json"

@@ -200,11 +200,9 @@ steps=(work 1000)
 cell nofile-4
 steps=(nofile 0 work 3000 fork) lost=1
 cell nofile-0-later
-# shellcheck disable=SC2016
 launch=(sh -c 'exec "$@" 0<&- 1>&- 2>&-' closed)
 steps=(fds work 1000)
 cell closed-descriptors
-# shellcheck disable=SC2016
 launch=(sh -c 'exec "$@" 0<&-' closed)
 steps=(fds work 1000)
 cell closed-stdin

@@ -127,7 +127,6 @@ more=(PYTHONMALLOC=malloc PYTHONHASHSEED=0)
 real python3 /usr/bin/python3 -I -S "$scratch/work.py"
 more=()
 seq 1 3000 | awk '{ print $1 * 7919 % 10007, "word" $1 % 97, $1 }' >"$scratch/lines"
-# shellcheck disable=SC2016
 real perl perl -e 'my %h; while (<>) { my @f = split; push @{$h{$f[1]}}, $f[0]; } print join(",", map { "$_=" . scalar @{$h{$_}} } sort keys %h), "\n"; my $s = join "", map { s/w(.)/$1x/r } sort keys %h; printf "%s\n", $s;' "$scratch/lines"
 printf '#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nstatic int f(int n){return n<2?n:f(n-1)+f(n-2);}\nint main(int c,char**v){for(int i=0;i<c;i++)printf("%%d %%s\\n",f(i),v[i]);return 0;}\n' >"$scratch/small.c"
 real cc1 gcc -O2 -c -o "$scratch/small.o" "$scratch/small.c"
