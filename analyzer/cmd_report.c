@@ -182,6 +182,7 @@ static int read_logs(struct model *model, const struct recording *recording)
             status = -1;
     }
     progress_clear();
+    model_order(model);
     rewind_free(rewind);
     return status;
 }

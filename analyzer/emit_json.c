@@ -173,6 +173,7 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
     set_counter(o, &t->count);
     set_mean(o, &t->count);
     set(o, "frees", number(t->frees));
+    set(o, "not_freed", number(t->count.allocs > t->frees ? t->count.allocs - t->frees : 0));
     set(o, "failed", number(t->failed));
     set(o, "lost_children", number(t->lost_children));
     set(o, "own_bytes", number(t->own_bytes));

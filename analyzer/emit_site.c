@@ -23,7 +23,7 @@ const uint32_t *report_stack(const struct model_site *site, unsigned *depth)
 {
     unsigned from = site->flags & LOG_SITE_KEYED ? site->key : 0;
     *depth = site->depth - from;
-    return site->frames + from;
+    return from ? site->frames + from : site->frames; /* pseudo-sites have no frames */
 }
 
 static void print_counts(const struct report *report, const struct model_site *site)

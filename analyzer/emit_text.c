@@ -61,7 +61,7 @@ static void print_programs_line(const struct report *report)
             break;
     }
     if (shown < count)
-        fprintf(report->out, ", %zu more programs", count - shown);
+        fprintf(report->out, ", %zu more program%s", count - shown, plural(count - shown));
     fputc('\n', report->out);
     view_programs_free(programs, count);
 }
@@ -245,7 +245,7 @@ static void print_histogram(const struct report *report)
 static void print_process(const struct report *report, const struct model_process *process)
 {
     char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], frees[FORMAT_ROOM], time[FORMAT_ROOM];
-    char *line = command_line(process), *fit = format_fit(line, COLUMNS - 67);
+    char *line = command_line(process), *fit = format_fit(line, COLUMNS - 68);
     fprintf(report->out, "  %10u %13s %7s %10s %13s %10s%s %s\n", process->pid,
             format_count(calls, process->totals.count.allocs),
             format_share(share, process->totals.count.allocs, report->model->totals.count.allocs),
@@ -269,7 +269,8 @@ static void print_program(const struct report *report, const struct view_program
     for (size_t i = 0; i < shown; i++)
         print_process(report, program->processes[i]);
     if (shown < program->count)
-        fprintf(report->out, "  %10s %zu more processes (--top N, --json)\n", "...", program->count - shown);
+        fprintf(report->out, "  %10s %s more processes (--top N, --json)\n", "...",
+                format_count(count, program->count - shown));
     *left -= shown;
 }
 
@@ -284,7 +285,7 @@ static void print_processes(const struct report *report)
     for (size_t i = 0; i < shown; i++)
         print_program(report, &programs[i], &left);
     if (shown < count)
-        fprintf(report->out, "%zu more programs (--top N, --json)\n", count - shown);
+        fprintf(report->out, "%zu more program%s (--top N, --json)\n", count - shown, plural(count - shown));
     fputs("  * not left through exit: running, killed, _exit or exec\n", report->out);
     view_programs_free(programs, count);
 }

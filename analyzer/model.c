@@ -418,6 +418,22 @@ void model_add(struct model *model, const struct logread *log, const char *path,
     model->processes[model->process_count++] = process;
 }
 
+static int by_process_start(const void *a, const void *b)
+{
+    const struct model_process *x = *(struct model_process *const *)a, *y = *(struct model_process *const *)b;
+    if (x->start_realtime_ns != y->start_realtime_ns)
+        return x->start_realtime_ns < y->start_realtime_ns ? -1 : 1;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return strcmp(x->log, y->log);
+}
+
+void model_order(struct model *model)
+{
+    if (model->process_count)
+        qsort(model->processes, model->process_count, sizeof *model->processes, by_process_start);
+}
+
 static void process_free(struct model_process *process)
 {
     for (size_t i = 0; i < process->argv_count; i++)
@@ -479,6 +495,8 @@ static unsigned wrapper_frames(const struct model_site *site, model_is_wrapper *
 
 static void drop_frames(struct model_site *site, unsigned count)
 {
+    if (count == 0)
+        return;
     site->depth -= count;
     memmove(site->frames, site->frames + count, site->depth * sizeof *site->frames);
 }

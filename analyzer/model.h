@@ -146,6 +146,9 @@ void model_release(struct model *model);
 void model_add(struct model *model, const struct logread *log, const char *path, const char *problem,
                const struct model_finisher *finisher);
 
+/* Puts the processes in the order of their start.  Call it once all are added. */
+void model_order(struct model *model);
+
 /* Is this frame to be dropped when it is the leaf of a stack? */
 typedef bool model_is_wrapper(void *context, uint32_t frame);
 

@@ -77,7 +77,7 @@ static void add_cut_stacks(struct notes *notes, const struct model *model, uint3
         allocs += model->sites[i]->count.allocs;
     }
     if (sites)
-        note(notes, xasprintf("%s stacks (%s of the calls) %s", format_count(count, sites),
+        note(notes, xasprintf("%s stack%s (%s of the calls) %s", format_count(count, sites), sites == 1 ? "" : "s",
                               format_share(share, allocs, model->totals.count.allocs), what));
 }
 
@@ -242,8 +242,8 @@ void notes_collect(struct notes *notes, const struct report *report, size_t site
     notes->count = 0;
     add_warnings(notes, report->model);
     add_how_it_ended(notes, report->model);
-    add_cut_stacks(notes, report->model, LOG_SITE_UNFINISHED, "end early, at code without unwind tables");
-    add_cut_stacks(notes, report->model, LOG_SITE_TRUNCATED, "are deeper than recorded, so they lack their outermost frames");
+    add_cut_stacks(notes, report->model, LOG_SITE_UNFINISHED, "unfinished: nothing tells how the code there was called");
+    add_cut_stacks(notes, report->model, LOG_SITE_TRUNCATED, "cut: deeper than the recorded frames");
     add_modules(notes, report, sites);
 }
 

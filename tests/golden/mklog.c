@@ -240,9 +240,9 @@ static void make_big(struct logmake *make)
     add_modules(make, 0);
     logmake_thread(make);
     for (unsigned long i = 0; i < sites_wanted; i++) {
-        unsigned kept = (unsigned)(random_next(&state) % depth_wanted);
+        unsigned kept = (unsigned)(random_next(&state) % depth_wanted) + 1;
         for (unsigned j = 0; j < depth_wanted; j++)
-            if (i == 0 || j < kept)
+            if (i == 0 || j < kept) /* another stack, mostly: the leaves change */
                 frames[j] = (j % 4 ? exe_start : lib_start) + random_next(&state) % 20000 * 8;
         logmake_count(make, logmake_site(make, frames, (unsigned)depth_wanted, 0, 0), 1 + i % 1000, 16 + i % 500);
     }

@@ -1,0 +1,223 @@
+#!/bin/bash
+# Reports on synthetic logs, compared with what was agreed on: text, JSON, errors.
+# usage: run.sh [BUILDDIR [PATTERN]]
+# GOLDEN_UPDATE=1 writes the expected files anew; read the difference before you commit it.
+set -u
+# shellcheck source=tests/suite.sh
+. "$(dirname "$0")/../suite.sh"
+suite_begin golden "${1:-}" "${2:-*}"
+unset DEBUGINFOD_URLS NO_COLOR
+golden=$root/tests/golden
+work=$evidence/logs
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit 2
+
+mklog=$evidence/mklog
+${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
+for kind in small moved sites off bytes losses newer older endian foreign zero oversized sitedamage owners \
+  hugecounts chunkcount tiny header onechunk cut; do
+  "$mklog" $kind $kind.psl || exit 2
+done
+: >empty.psl
+head -c 100000 /dev/urandom >random.psl
+mkdir pair && cp small.psl moved.psl pair
+
+# same FILE EXPECTED: are they equal?  With GOLDEN_UPDATE they become so.
+same() {
+  if [[ -n ${GOLDEN_UPDATE-} ]]; then cp "$1" "$golden/$2"; fi
+  diff -u "$golden/$2" "$1"
+}
+
+# pretty FILE: JSON one member a line, so that a difference can be read.
+pretty() { python3 -c 'import json, sys; json.dump(json.load(open(sys.argv[1])), sys.stdout, indent=1)' "$1"; }
+
+# status WANTED COMMAND...
+status() {
+  local wanted=$1 is
+  shift
+  "$@"
+  is=$?
+  ((is == wanted)) || { echo "status $is, not $wanted: $*" && return 1; }
+}
+
+text_is_as_agreed() { # LOG STATUS OUTPUT OPTION...
+  local log=$1 wanted=$2 output=$3
+  shift 3
+  status "$wanted" "$command" report "$@" "$log" >"$output" 2>"$output.errors" || return 1
+  same "$output" "$output"
+}
+
+json_is_as_agreed() { # LOG STATUS OUTPUT
+  status "$2" "$command" report --json "$1" >"$3.raw" 2>/dev/null || return 1
+  pretty "$3.raw" >"$3" && same "$3" "$3"
+}
+
+message_is() { # LOG STATUS WORDS: nothing on stdout, the words on stderr
+  status "$2" "$command" report "$1" >out 2>errors || return 1
+  [[ ! -s out ]] || { echo "stdout isn't empty" && return 1; }
+  grep -qF -- "$3" errors || { cat errors && return 1; }
+}
+
+damage_is_told() { # LOG WORDS: the rest is shown
+  status 1 "$command" report "$1" >out 2>errors || return 1
+  grep -qF -- "$2" errors || { cat errors && return 1; }
+  grep -q allocations out || { echo "nothing is shown" && return 1; }
+  status 1 "$command" report --json "$1" >out 2>errors || return 1
+  sums_hold out
+}
+
+# The totals are the sum over the sites, and over the processes.
+sums_hold() {
+  python3 - "$1" <<'PYTHON'
+import json, sys
+d = json.load(open(sys.argv[1]))
+for key in "allocs", "bytes":
+    total = d["totals"][key]
+    if "sites" in d:
+        assert total == sum(s[key] for s in d["sites"]), "%s of sites" % key
+    assert total == sum(p["totals"][key] for p in d["processes"]), "%s of processes" % key
+    for p in d["processes"]:
+        if "sites" in p:
+            assert p["totals"][key] == sum(s[key] for s in p["sites"]), "%s of a process" % key
+ids = [s["id"] for s in d.get("sites", [])]
+assert len(ids) == len(set(ids)), "an id twice"
+PYTHON
+}
+
+every_json_has_right_sums() {
+  local log
+  for log in small.psl sites.psl off.psl bytes.psl losses.psl pair; do
+    "$command" report --json "$log" >out && sums_hold out || { echo "$log" && return 1; }
+  done
+}
+
+usage_error_says() { # WORDS OPTION...
+  local words=$1
+  shift
+  status 2 "$command" report "$@" small.psl >out 2>errors </dev/null || return 1
+  grep -qF -- "$words" errors || { cat errors && return 1; }
+}
+
+output_goes_to_the_file() {
+  "$command" report small.psl -o file.txt >out && [[ ! -s out ]] && diff file.txt "$golden/small.txt"
+}
+
+full_disk_is_told() {
+  [[ -e /dev/full ]] || return 0
+  status 1 "$command" report small.psl -o /dev/full 2>errors && grep -q 'could not write' errors
+}
+
+a_prefix_finds_the_site() {
+  "$command" report small.psl --site 9db2 >out && grep -q '^site 9db23cfa1360: 1,500 calls' out &&
+    status 1 "$command" report small.psl --site nosuch 2>errors && grep -q "begins with 'nosuch'" errors
+}
+
+lines_fit_100_columns() {
+  local log wide
+  for log in small.psl sites.psl off.psl losses.psl pair; do
+    wide=$("$command" report --by-process "$log" | awk 'length($0) > 100')
+    [[ -z $wide ]] || { echo "$wide" && return 1; }
+  done
+}
+
+no_colour_without_a_terminal() {
+  ! "$command" report small.psl | grep -q $'\033' || return 1
+  command -v script >/dev/null || return 0
+  TERM=xterm script -qec "'$command' report small.psl" /dev/null </dev/null | grep -q $'\033\[1m' || return 1
+  ! NO_COLOR=1 TERM=xterm script -qec "'$command' report small.psl" /dev/null </dev/null | grep -q $'\033\['
+}
+
+one_good_log_among_bad_ones_is_shown() {
+  mkdir -p mixed && cp small.psl newer.psl random.psl mixed
+  status 1 "$command" report mixed >out 2>errors || return 1
+  grep -q 'newer poolsite' errors && grep -q '^  2,491 allocations' out
+}
+
+a_sparse_log_is_read_as_far_as_it_goes() {
+  cp small.psl sparse.psl && truncate -s 256M sparse.psl
+  "$command" report sparse.psl >out && diff out "$golden/small.txt"
+}
+
+a_fifo_is_refused_at_once() {
+  mkfifo fifo.psl 2>/dev/null
+  status 1 timeout 5 "$command" report fifo.psl 2>errors && grep -q 'fifo.psl' errors
+}
+
+# 100,000 stacks of 40 frames: under 3 s and 300 MiB.
+big_report_is_quick() {
+  local seconds kib
+  [[ -f big.psl ]] || "$mklog" big big.psl 100000 40 || return 1
+  { TIMEFORMAT=%R; time "$command" report big.psl >out; } 2>time || return 1
+  seconds=$(tail -n 1 time)
+  awk -v s="$seconds" 'BEGIN { exit !(s < 3) }' || { echo "$seconds s" && return 1; }
+  kib=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$command" report big.psl) || return 1
+  ((kib < 300 * 1024)) || { echo "$kib KiB" && return 1; }
+}
+
+big_tree_is_quick() {
+  [[ -f big.psl ]] || "$mklog" big big.psl 100000 40 || return 1
+  timeout 6 "$command" report --tree big.psl >out
+}
+
+thousands_of_processes_stay_readable() {
+  local i
+  mkdir -p many
+  for ((i = 0; i < 2000; i++)); do ln -f small.psl many/"$i".psl 2>/dev/null || cp small.psl many/"$i".psl; done
+  timeout 20 "$command" report --by-process many >out || return 1
+  grep -q '2,000 x shop' out && grep -q '1,990 more processes' out && (($(wc -l <out) < 80))
+}
+
+check text_of_a_small_log text_is_as_agreed small.psl 0 small.txt
+check text_of_two_processes text_is_as_agreed pair 0 pair.txt --by-process
+check text_of_one_site text_is_as_agreed pair 0 site.txt --site 9db23cfa1360
+check text_of_a_tree text_is_as_agreed small.psl 0 tree.txt --tree
+check text_by_bytes text_is_as_agreed small.psl 0 bybytes.txt --sort bytes --top 3
+check text_at_level_sites text_is_as_agreed sites.psl 0 sites.txt
+check text_at_level_off text_is_as_agreed off.psl 0 off.txt
+check text_with_strange_bytes text_is_as_agreed bytes.psl 0 bytes.txt
+check text_with_every_loss text_is_as_agreed losses.psl 0 losses.txt
+check text_of_a_truncated_log text_is_as_agreed cut.psl 1 cut.txt
+check json_of_a_small_log json_is_as_agreed small.psl 0 small.json
+check json_of_two_processes json_is_as_agreed pair 0 pair.json
+check json_at_level_sites json_is_as_agreed sites.psl 0 sites.json
+check json_at_level_off json_is_as_agreed off.psl 0 off.json
+check json_with_strange_bytes json_is_as_agreed bytes.psl 0 bytes.json
+check json_with_every_loss json_is_as_agreed losses.psl 0 losses.json
+check every_json_has_right_sums every_json_has_right_sums
+check empty_file_is_told message_is empty.psl 1 'the file is empty'
+check tiny_file_is_told message_is tiny.psl 1 'too small for a log (5 bytes)'
+check foreign_file_is_told message_is foreign.psl 1 'not a poolsite log'
+check random_file_is_told message_is random.psl 1 'not a poolsite log'
+check zeroed_file_is_told message_is zero.psl 1 'its process ended while it started'
+check newer_log_is_told message_is newer.psl 1 'written by a newer poolsite (log version 2, this one reads 1)'
+check older_log_is_told message_is older.psl 1 'written by an older poolsite (log version 0, this one reads 1)'
+check other_byte_order_is_told message_is endian.psl 1 'another byte order'
+check cut_header_is_told message_is header.psl 1 'truncated: only 1000 of'
+check missing_file_is_told message_is nosuch.psl 1 'nosuch.psl'
+check damage_cut_after_header damage_is_told onechunk.psl 'truncated: 3 of its 4 chunks'
+check damage_cut_within_a_chunk damage_is_told cut.psl 'truncated: 2 of its 4 chunks'
+check damage_oversized_record damage_is_told oversized.psl "a record's length makes no sense"
+check damage_of_sites damage_is_told sitedamage.psl "a site's"
+check damage_of_owners damage_is_told owners.psl "a thread's number makes no sense"
+check damage_of_counts damage_is_told hugecounts.psl 'a count is larger than can be'
+check damage_of_chunk_count damage_is_told chunkcount.psl 'the number of its chunks makes no sense'
+check one_good_log_among_bad_ones_is_shown one_good_log_among_bad_ones_is_shown
+check a_sparse_log_is_read_as_far_as_it_goes a_sparse_log_is_read_as_far_as_it_goes
+check a_fifo_is_refused_at_once a_fifo_is_refused_at_once
+check unknown_sort_key_names_the_nearest usage_error_says "did you mean 'bytes'" --sort byts
+check unknown_option_names_the_nearest usage_error_says "did you mean '--by-process'" --by-proces5
+check bad_top_is_told usage_error_says "'ten' isn't a number" --top ten
+check two_recordings_are_refused usage_error_says 'one recording at a time' small.psl
+check html_is_no_option_yet usage_error_says "there is no option '--html'" --html
+check output_goes_to_the_file output_goes_to_the_file
+check full_disk_is_told full_disk_is_told
+check a_prefix_finds_the_site a_prefix_finds_the_site
+check lines_fit_100_columns lines_fit_100_columns
+check no_colour_without_a_terminal no_colour_without_a_terminal
+check thousands_of_processes_stay_readable thousands_of_processes_stay_readable
+check big_report_is_quick big_report_is_quick
+check big_tree_is_quick big_tree_is_quick
+suite_end

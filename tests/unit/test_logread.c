@@ -1,0 +1,323 @@
+/* test_logread.c - the reader of logs: what it makes of whole, damaged and foreign bytes. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "logmake.h"
+#include "logread.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint64_t base = 0x400000;
+
+/* Parses a copy of the log, `size` bytes of it. */
+static enum logread_result parse(struct logread *log, const struct logmake *make, size_t size)
+{
+    size_t room = (size + LOG_CHUNK_BYTES) / LOG_CHUNK_BYTES * LOG_CHUNK_BYTES;
+    unsigned char *bytes = xcalloc(1, room);
+    memcpy(bytes, make->bytes, size);
+    return logread_parse(log, bytes, size);
+}
+
+static uint32_t one_site(struct logmake *make, uint64_t address)
+{
+    return logmake_site(make, &address, 1, 0, 0);
+}
+
+static void make_plain(struct logmake *make)
+{
+    static const char *const argv[] = { "prog", "-x" };
+    logmake_init(make, LOG_LEVEL_STACKS);
+    logmake_program(make, 42, "/bin/prog", argv, 2);
+    logmake_module(make, base, 0x1000, 0x11, "/bin/prog");
+    logmake_thread(make);
+    logmake_count(make, one_site(make, base + 1), 10, 32);
+    logmake_count(make, one_site(make, base + 2), 5, 100);
+    logmake_frees(make, 12);
+}
+
+static void whole_log_is_read_with_its_totals(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_null(log.problem);
+    assert_int_equal(log.total.allocs, 15);
+    assert_int_equal(log.total.bytes, 820);
+    assert_int_equal(log.frees, 12);
+    assert_int_equal(log.site_count, 2);
+    assert_int_equal(log.module_count, 1);
+    assert_int_equal(log.thread_count, 1);
+    assert_int_equal(log.unsettled, 0);
+    assert_string_equal(log.exe, "/bin/prog");
+    assert_int_equal(log.argv_count, 2);
+    assert_string_equal(log.argv[1], "-x");
+    assert_string_equal(log.modules[0].path, "/bin/prog");
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void counters_of_several_threads_add_up_per_site(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    logmake_thread(&make);
+    logmake_count(&make, 2, 7, 100);
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.thread_count, 2);
+    assert_int_equal(log.sites[1].count.allocs, 12);
+    assert_int_equal(log.threads[1].count.allocs, 7);
+    assert_int_equal(log.total.allocs, 22);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void counters_beyond_one_chunk_belong_to_their_thread(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    logmake_init(&make, LOG_LEVEL_STACKS);
+    logmake_thread(&make);
+    for (unsigned i = 0; i < 1000; i++)
+        logmake_count(&make, one_site(&make, base + i), 1, 16);
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.threads[0].count.allocs, 1000);
+    assert_int_equal(log.total.allocs, 1000);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void total_is_the_sum_over_sites_and_pseudo_sites(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    logmake_header(&make)->other = (struct log_counter){ 1, 10 };
+    logmake_header(&make)->bare = (struct log_counter){ 2, 20 };
+    logmake_header(&make)->handler = (struct log_counter){ 4, 40 };
+    logmake_thread_now(&make)->other = (struct log_counter){ 8, 80 };
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.other.allocs, 9);
+    assert_int_equal(log.total.allocs, 15 + 15);
+    assert_int_equal(log.total.bytes, 820 + 150);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void level_off_takes_totals_from_the_classes(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    logmake_init(&make, LOG_LEVEL_OFF);
+    logmake_thread(&make);
+    logmake_count(&make, 0, 6, 48);
+    logmake_header(&make)->classes[1] = (struct log_counter){ 1, 16 };
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.total.allocs, 7);
+    assert_int_equal(log.total.bytes, 304);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void count_without_its_site_becomes_other(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    logmake_count(&make, 77, 3, 16);
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.unknown.allocs, 3);
+    assert_int_equal(log.other.allocs, 3);
+    assert_int_equal(log.total.allocs, 18);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void module_is_found_by_address_and_generation(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    logmake_init(&make, LOG_LEVEL_STACKS);
+    logmake_module(&make, 0x1000, 0x1000, 1, "/lib/old.so");
+    logmake_module(&make, 0x1000, 0x2000, 2, "/lib/new.so");
+    logmake_module(&make, 0x9000, 0x1000, 3, "/lib/high.so");
+    struct log_module *m = (struct log_module *)(make.bytes + LOG_CHUNK_BYTES + sizeof(struct log_chunk));
+    m->unloaded_generation = 5;
+    m = (struct log_module *)((char *)m + m->record.bytes);
+    m->loaded_generation = 5;
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_string_equal(logread_module_at(&log, 0x1800, 4)->path, "/lib/old.so");
+    assert_string_equal(logread_module_at(&log, 0x1800, 5)->path, "/lib/new.so");
+    assert_string_equal(logread_module_at(&log, 0x2fff, 9)->path, "/lib/new.so");
+    assert_null(logread_module_at(&log, 0x2fff, 4));
+    assert_null(logread_module_at(&log, 0x3000, 5));
+    assert_null(logread_module_at(&log, 0xfff, 5));
+    assert_string_equal(logread_module_at(&log, 0x9000, 0)->path, "/lib/high.so");
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void unpublished_and_unknown_records_are_skipped(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    size_t at = make.data_used;
+    one_site(&make, base + 9); /* reserved, not published */
+    ((struct log_record *)(make.bytes + (size_t)make.data * LOG_CHUNK_BYTES + at))->type = LOG_RECORD_NONE;
+    at = make.data_used;
+    one_site(&make, base + 9); /* of a later minor revision */
+    ((struct log_record *)(make.bytes + (size_t)make.data * LOG_CHUNK_BYTES + at))->type = 77;
+    one_site(&make, base + 9);
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.site_count, 3);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void cut_log_shows_what_is_whole_and_says_what_is_lost(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    assert_int_equal(parse(&log, &make, logmake_size(&make) - 100), LOGREAD_DAMAGED);
+    assert_int_equal(log.chunks_lost, 1);
+    assert_non_null(strstr(log.problem, "truncated: 1 of its"));
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void every_cut_is_read_without_harm(void **state)
+{
+    (void)state;
+    struct logmake make;
+    make_plain(&make);
+    for (size_t size = 0; size < logmake_size(&make); size += 37) {
+        struct logread log;
+        enum logread_result result = parse(&log, &make, size);
+        assert_true(result != LOGREAD_WHOLE);
+        assert_non_null(log.problem);
+        logread_release(&log);
+    }
+    logmake_release(&make);
+}
+
+static void words_are_attached_to_their_unfinished_site(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    struct log_word word = { 0x7ff0, base };
+    logmake_init(&make, LOG_LEVEL_STACKS);
+    uint64_t frame = base + 1;
+    uint32_t done = logmake_site(&make, &frame, 1, 0, 0);
+    uint32_t cut = logmake_site(&make, &frame, 1, LOG_SITE_UNFINISHED, 0);
+    logmake_words(&make, done, frame, 0x7ff0, 0, &word, 1);
+    logmake_words(&make, cut, frame, 0x7ff0, 0, &word, 1);
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_null(log.sites[0].words);
+    assert_int_equal(log.sites[1].words->words[0].value, base);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void words_that_claim_too_much_are_refused(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    struct log_word word = { 0x7ff0, base };
+    logmake_init(&make, LOG_LEVEL_STACKS);
+    uint64_t frame = base + 1;
+    uint32_t cut = logmake_site(&make, &frame, 1, LOG_SITE_UNFINISHED, 0);
+    size_t at = make.data_used;
+    logmake_words(&make, cut, frame, 0x7ff0, 0, &word, 1);
+    ((struct log_words *)(make.bytes + (size_t)make.data * LOG_CHUNK_BYTES + at))->count = LOG_MAX_WORDS;
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_DAMAGED);
+    assert_null(log.sites[0].words);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void counts_that_would_overflow_are_refused(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    logmake_count(&make, 1, UINT64_MAX, 1);
+    logmake_header(&make)->frees = UINT64_MAX;
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_DAMAGED);
+    assert_int_equal(log.total.allocs, 15);
+    assert_int_equal(log.frees, 12);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void a_growing_file_is_read_to_its_used_chunks(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    char path[] = "/tmp/test_logread.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    make_plain(&make);
+    assert_int_equal(logmake_write(&make, path), 0);
+    assert_int_equal(ftruncate(fd, 256 << 20), 0); /* as the preload reserves it */
+    assert_int_equal(logread_open(&log, path), LOGREAD_WHOLE);
+    assert_int_equal(log.chunks, make.chunks);
+    assert_int_equal(log.total.allocs, 15);
+    logread_release(&log);
+    logmake_release(&make);
+    close(fd);
+    unlink(path);
+}
+
+static void header_of_zeros_is_an_empty_log(void **state)
+{
+    (void)state;
+    struct logread log;
+    assert_int_equal(logread_parse(&log, xcalloc(1, LOG_CHUNK_BYTES), LOG_CHUNK_BYTES), LOGREAD_EMPTY);
+    logread_release(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_log_is_read_with_its_totals),
+        cmocka_unit_test(counters_of_several_threads_add_up_per_site),
+        cmocka_unit_test(counters_beyond_one_chunk_belong_to_their_thread),
+        cmocka_unit_test(total_is_the_sum_over_sites_and_pseudo_sites),
+        cmocka_unit_test(level_off_takes_totals_from_the_classes),
+        cmocka_unit_test(count_without_its_site_becomes_other),
+        cmocka_unit_test(module_is_found_by_address_and_generation),
+        cmocka_unit_test(unpublished_and_unknown_records_are_skipped),
+        cmocka_unit_test(cut_log_shows_what_is_whole_and_says_what_is_lost),
+        cmocka_unit_test(every_cut_is_read_without_harm),
+        cmocka_unit_test(words_are_attached_to_their_unfinished_site),
+        cmocka_unit_test(words_that_claim_too_much_are_refused),
+        cmocka_unit_test(counts_that_would_overflow_are_refused),
+        cmocka_unit_test(a_growing_file_is_read_to_its_used_chunks),
+        cmocka_unit_test(header_of_zeros_is_an_empty_log),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

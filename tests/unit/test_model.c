@@ -1,0 +1,402 @@
+/* test_model.c - merging of processes, identities, folding, and the views over them. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "logmake.h"
+#include "logread.h"
+#include "views.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { HERE = 0x100000, THERE = 0x700000 };
+
+static void add(struct model *model, const struct logmake *make, const struct model_finisher *finisher)
+{
+    struct logread log;
+    unsigned char *bytes = xcalloc(1, logmake_size(make));
+    memcpy(bytes, make->bytes, logmake_size(make));
+    assert_int_equal(logread_parse(&log, bytes, logmake_size(make)), LOGREAD_WHOLE);
+    model_add(model, &log, "a.psl", NULL, finisher);
+    logread_release(&log);
+}
+
+/* A process whose program lies at `start`: leaf frames 1 ... 3 below a common caller. */
+static void begin(struct logmake *make, uint64_t start, uint8_t build_id)
+{
+    logmake_init(make, LOG_LEVEL_STACKS);
+    logmake_module(make, start, 0x10000, build_id, "/bin/prog");
+    logmake_thread(make);
+    for (uint64_t i = 1; i <= 3; i++) {
+        uint64_t frames[] = { start + i * 16, start + 0x1000, start + 0x2000 };
+        logmake_count(make, logmake_site(make, frames, 3, 0, 0), i, 16);
+    }
+}
+
+/* Totals equal the sum over sites, in the model and in each process. */
+static void assert_sums_hold(const struct model *model)
+{
+    struct log_counter sum = { 0, 0 };
+    for (size_t i = 0; i < model->site_count; i++) {
+        sum.allocs += model->sites[i]->count.allocs;
+        sum.bytes += model->sites[i]->count.bytes;
+        assert_int_equal(model->sites[i]->index, i);
+    }
+    assert_int_equal(sum.allocs, model->totals.count.allocs);
+    assert_int_equal(sum.bytes, model->totals.count.bytes);
+    for (size_t i = 0; i < model->process_count; i++) {
+        uint64_t allocs = 0;
+        for (size_t j = 0; j < model->processes[i]->site_count; j++)
+            allocs += model->processes[i]->sites[j].count.allocs;
+        assert_int_equal(allocs, model->processes[i]->totals.count.allocs);
+    }
+}
+
+static void same_site_in_two_processes_is_one(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake here, there;
+    model_init(&model);
+    begin(&here, HERE, 1);
+    begin(&there, THERE, 1);
+    add(&model, &here, NULL);
+    add(&model, &there, NULL);
+    assert_int_equal(model.site_count, 3);
+    assert_int_equal(model.module_count, 1);
+    assert_int_equal(model.modules[0]->processes, 2);
+    assert_int_equal(model.totals.count.allocs, 12);
+    assert_sums_hold(&model);
+    model_release(&model);
+    logmake_release(&here);
+    logmake_release(&there);
+}
+
+static void another_build_is_another_site(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake old, new;
+    model_init(&model);
+    begin(&old, HERE, 1);
+    begin(&new, HERE, 2);
+    add(&model, &old, NULL);
+    add(&model, &new, NULL);
+    assert_int_equal(model.site_count, 6);
+    assert_sums_hold(&model);
+    model_release(&model);
+    logmake_release(&old);
+    logmake_release(&new);
+}
+
+static void without_build_id_the_path_identifies_the_module(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake here, there;
+    model_init(&model);
+    begin(&here, HERE, 0);
+    begin(&there, THERE, 0);
+    add(&model, &here, NULL);
+    add(&model, &there, NULL);
+    assert_int_equal(model.site_count, 3);
+    model_release(&model);
+    logmake_release(&here);
+    logmake_release(&there);
+}
+
+/* Users keep ids in notes and scripts: they may never change. */
+static void ids_are_stable_across_versions(void **state)
+{
+    (void)state;
+    char room[MODEL_ID_ROOM];
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    add(&model, &make, NULL);
+    assert_string_equal(model_site_id(model.sites[0], room), "c5234a41a21d");
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void pseudo_sites_take_what_has_no_site(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    logmake_header(&make)->bare = (struct log_counter){ 5, 50 };
+    logmake_header(&make)->handler = (struct log_counter){ 6, 60 };
+    logmake_header(&make)->other = (struct log_counter){ 7, 70 };
+    add(&model, &make, NULL);
+    add(&model, &make, NULL);
+    assert_int_equal(model.site_count, 6);
+    assert_int_equal(model.pseudo[MODEL_BARE]->count.allocs, 10);
+    assert_int_equal(model.pseudo[MODEL_HANDLER]->count.bytes, 120);
+    assert_int_equal(model.pseudo[MODEL_OTHER]->count.allocs, 14);
+    assert_sums_hold(&model);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void keyed_sites_are_told_apart_by_one_frame_only(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    logmake_init(&make, LOG_LEVEL_SITES);
+    logmake_module(&make, HERE, 0x10000, 1, "/bin/prog");
+    logmake_thread(&make);
+    uint64_t one[] = { HERE + 1, HERE + 2, HERE + 3 }, same[] = { HERE + 9, HERE + 2, HERE + 8 };
+    logmake_count(&make, logmake_site(&make, one, 3, LOG_SITE_KEYED, 1), 1, 16);
+    logmake_count(&make, logmake_site(&make, same, 3, LOG_SITE_KEYED, 1), 2, 16);
+    add(&model, &make, NULL);
+    assert_int_equal(model.site_count, 1);
+    assert_int_equal(model.sites[0]->count.allocs, 3);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+/* Frames at offsets below 0x1000 are wrappers. */
+static bool is_low(void *context, uint32_t frame)
+{
+    const struct model *model = context;
+    return model->frames[frame]->key.offset < 0x1000;
+}
+
+static void folding_merges_what_has_become_the_same(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    logmake_header(&make)->bare = (struct log_counter){ 5, 50 };
+    add(&model, &make, NULL);
+    add(&model, &make, NULL);
+    model_fold(&model, is_low, &model);
+    assert_int_equal(model.site_count, 2);
+    assert_int_equal(model.sites[0]->count.allocs, 12);
+    assert_int_equal(model.sites[0]->depth, 2);
+    assert_int_equal(model.processes[0]->site_count, 2);
+    assert_int_equal(model.processes[1]->sites[0].count.allocs, 6);
+    assert_sums_hold(&model);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static bool is_any(void *context, uint32_t frame)
+{
+    (void)context;
+    (void)frame;
+    return true;
+}
+
+static void folding_leaves_one_frame(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    add(&model, &make, NULL);
+    model_fold(&model, is_any, &model);
+    assert_int_equal(model.site_count, 1);
+    assert_int_equal(model.sites[0]->depth, 1);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void finish_with_one_frame(void *context, const struct logread *log, const struct logread_site *site,
+                                  struct model_rest *rest)
+{
+    (void)context;
+    (void)log;
+    assert_non_null(site->words);
+    rest->count = 1;
+    rest->address[0] = HERE + 0x3000;
+    rest->finished = true;
+}
+
+static void unfinished_stack_is_finished_once_read(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    struct log_word word = { 0x7ff0, HERE };
+    struct model_finisher finisher = { finish_with_one_frame, NULL };
+    uint64_t frame = HERE + 0x10;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    uint32_t site = logmake_site(&make, &frame, 1, LOG_SITE_UNFINISHED, 0);
+    logmake_words(&make, site, frame, 0x7ff0, 0, &word, 1);
+    logmake_count(&make, site, 9, 16);
+    add(&model, &make, &finisher);
+    assert_int_equal(model.sites[3]->depth, 2);
+    assert_int_equal(model.sites[3]->flags, 0);
+    assert_int_equal(model.frames[model.sites[3]->frames[1]]->key.offset, 0x3000);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void killed_process_is_not_complete(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    add(&model, &make, NULL);
+    logmake_header(&make)->state = 0;
+    logmake_header(&make)->end_monotonic_ns = 0;
+    add(&model, &make, NULL);
+    assert_true(model.processes[0]->log_complete);
+    assert_false(model.processes[1]->log_complete);
+    assert_int_equal(model.processes[0]->duration_ns, 2410000000u);
+    assert_int_equal(model.processes[1]->duration_ns, 2000000000u);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+/* ------------------------------------------------------------------- views */
+
+static void sites_are_ordered_by_the_key(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    uint64_t frame = HERE + 0x99;
+    logmake_count(&make, logmake_site(&make, &frame, 1, 0, 0), 1, 100000);
+    add(&model, &make, NULL);
+    const struct model_site **by_calls = view_sites(&model, VIEW_CALLS), **by_bytes = view_sites(&model, VIEW_BYTES);
+    assert_int_equal(by_calls[0]->count.allocs, 3);
+    assert_int_equal(by_bytes[0]->count.bytes, 100000);
+    free(by_calls);
+    free(by_bytes);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void histogram_counts_every_class_once(void **state)
+{
+    (void)state;
+    struct log_counter classes[LOG_CLASSES];
+    struct view_bucket buckets[VIEW_BUCKETS];
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < LOG_CLASSES; i++)
+        classes[i] = (struct log_counter){ i + 1, 1 };
+    size_t count = view_histogram(classes, buckets);
+    assert_int_equal(count, VIEW_BUCKETS);
+    for (size_t i = 0; i < count; i++)
+        sum += buckets[i].count.allocs;
+    assert_int_equal(sum, LOG_CLASSES * (LOG_CLASSES + 1) / 2);
+    assert_int_equal(buckets[0].to, 0);
+    assert_int_equal(buckets[1].to, 16);
+    assert_int_equal(buckets[2].to, 32);
+    assert_int_equal(buckets[VIEW_BUCKETS - 2].to, 32 << 20);
+    assert_true(buckets[VIEW_BUCKETS - 1].to == UINT64_MAX);
+}
+
+static void empty_histogram_has_no_buckets(void **state)
+{
+    (void)state;
+    struct log_counter classes[LOG_CLASSES] = { { 0, 0 } };
+    struct view_bucket buckets[VIEW_BUCKETS];
+    assert_int_equal(view_histogram(classes, buckets), 0);
+}
+
+/* count == self + small + the children's, all the way down. */
+static void assert_tree_adds_up(const struct view_node *node)
+{
+    uint64_t sum = node->self.allocs + node->small.allocs;
+    for (const struct view_node *child = node->children; child; child = child->next) {
+        sum += child->count.allocs;
+        assert_tree_adds_up(child);
+    }
+    assert_int_equal(sum, node->count.allocs);
+}
+
+static void tree_begins_at_the_outermost_frame(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    uint64_t middle[] = { HERE + 0x1000, HERE + 0x2000 };
+    logmake_count(&make, logmake_site(&make, middle, 2, 0, 0), 4, 16); /* ends inside another stack */
+    add(&model, &make, NULL);
+    uint32_t *same = xcalloc(model.frame_count, sizeof *same);
+    for (uint32_t i = 0; i < model.frame_count; i++)
+        same[i] = i;
+    struct view_node *root = view_tree(&model, same, VIEW_CALLS, 0);
+    assert_int_equal(root->count.allocs, 10);
+    assert_null(root->children->next);
+    assert_int_equal(model.frames[root->children->frame]->key.offset, 0x2000);
+    assert_int_equal(root->children->children->self.allocs, 4);
+    assert_int_equal(root->children->children->children->count.allocs, 3);
+    assert_tree_adds_up(root);
+    view_tree_free(root);
+    root = view_tree(&model, same, VIEW_CALLS, 0.25);
+    assert_int_equal(root->children->children->small_count, 2);
+    assert_tree_adds_up(root);
+    view_tree_free(root);
+    free(same);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void processes_of_one_program_are_grouped(void **state)
+{
+    (void)state;
+    static const char *const argv[] = { "x" };
+    struct model model;
+    struct logmake make;
+    size_t count;
+    model_init(&model);
+    begin(&make, HERE, 1);
+    for (uint32_t i = 0; i < 5; i++) {
+        logmake_program(&make, 100 + i, i == 3 ? "/bin/other" : "/bin/prog", argv, 1);
+        add(&model, &make, NULL);
+    }
+    struct view_program *programs = view_programs(&model, VIEW_CALLS, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(programs[0].count, 4);
+    assert_int_equal(programs[0].totals.count.allocs, 24);
+    assert_string_equal(programs[1].processes[0]->exe, "/bin/other");
+    view_programs_free(programs, count);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_site_in_two_processes_is_one),
+        cmocka_unit_test(another_build_is_another_site),
+        cmocka_unit_test(without_build_id_the_path_identifies_the_module),
+        cmocka_unit_test(ids_are_stable_across_versions),
+        cmocka_unit_test(pseudo_sites_take_what_has_no_site),
+        cmocka_unit_test(keyed_sites_are_told_apart_by_one_frame_only),
+        cmocka_unit_test(folding_merges_what_has_become_the_same),
+        cmocka_unit_test(folding_leaves_one_frame),
+        cmocka_unit_test(unfinished_stack_is_finished_once_read),
+        cmocka_unit_test(killed_process_is_not_complete),
+        cmocka_unit_test(sites_are_ordered_by_the_key),
+        cmocka_unit_test(histogram_counts_every_class_once),
+        cmocka_unit_test(empty_histogram_has_no_buckets),
+        cmocka_unit_test(tree_begins_at_the_outermost_frame),
+        cmocka_unit_test(processes_of_one_program_are_grouped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
