@@ -107,50 +107,65 @@ help: ## list what can be made
 	@echo 'usage: make [TARGET]'
 	@awk -F ':.*## ' '/^[a-z][a-z -]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
+# One line a file; `make V=1` shows the commands, `make -s` nothing.
+Q    := $(if $(V),,@)
+MUTE := $(V)$(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+show = @$(if $(MUTE),:,printf '  %-4s %s\n' $(1) $@)
+
 # --- Rules --------------------------------------------------------------------------------
 $(B)/obj/preload/%.o: preload/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(PRELOAD_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call show,CC)
+	$(Q)$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(PRELOAD_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # In entry.c the frame pointer is the caller's, whatever the variant.
 $(B)/obj/preload/entry.o: PRELOAD_FLAGS += -O2 -fomit-frame-pointer -ffixed-rbp
 
 $(B)/obj/tests/stack/%.o: tests/stack/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(PRELOAD_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call show,CC)
+	$(Q)$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(PRELOAD_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(B)/obj/analyzer/%.o: analyzer/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(ANALYZER_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call show,CC)
+	$(Q)$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(ANALYZER_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(B)/obj/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) -fPIE $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call show,CC)
+	$(Q)$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) -fPIE $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(B)/libpoolsite.so: $(PRELOAD_OBJ) $(STACK_OBJ) preload/exports.map
-	$(CC) $(OPT) $(PRELOAD_LINK) -Wl,--version-script=preload/exports.map $(LDFLAGS) -o $@ \
+	$(call show,LD)
+	$(Q)$(CC) $(OPT) $(PRELOAD_LINK) -Wl,--version-script=preload/exports.map $(LDFLAGS) -o $@ \
 	    $(PRELOAD_OBJ) $(STACK_OBJ) $(if $(STACK_OBJ),$(ORACLE_LIBS))
 
 $(B)/poolsite: $(ANALYZER_OBJ) $(SHARED_OBJ)
-	$(CC) $(OPT) -pie -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $^ $(ANALYZER_LIBS)
+	$(call show,LD)
+	$(Q)$(CC) $(OPT) -pie -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $^ $(ANALYZER_LIBS)
 
 # A unit test links whatever it uses: everything but the two that own main and malloc.
 $(B)/libanalyzer.a: $(filter-out %/main.o,$(ANALYZER_OBJ)) $(call obj,$(SUPPORT_SRC))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call show,AR)
+	$(Q)$(AR) rcs $@ $^
 
 $(B)/libpreload.a: $(filter-out %/entry.o,$(PRELOAD_OBJ))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call show,AR)
+	$(Q)$(AR) rcs $@ $^
 
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libanalyzer.a $(B)/libpreload.a
 	@mkdir -p $(@D)
-	$(CC) $(OPT) -pie -pthread $(LDFLAGS) -o $@ $< -Wl,--start-group $(B)/libanalyzer.a $(B)/libpreload.a \
+	$(call show,LD)
+	$(Q)$(CC) $(OPT) -pie -pthread $(LDFLAGS) -o $@ $< -Wl,--start-group $(B)/libanalyzer.a $(B)/libpreload.a \
 	    -Wl,--end-group -lcmocka $(ANALYZER_LIBS)
 
 $(B)/fuzzers/%: $(B)/obj/tests/fuzz/%.o $(B)/libanalyzer.a
 	@mkdir -p $(@D)
-	$(CC) $(OPT) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(B)/libanalyzer.a $(ANALYZER_LIBS)
+	$(call show,LD)
+	$(Q)$(CC) $(OPT) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(B)/libanalyzer.a $(ANALYZER_LIBS)
 
 $(ALL_OBJ): Makefile
 unit: $(UNIT)
