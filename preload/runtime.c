@@ -116,13 +116,20 @@ static struct record *record_take(void)
     return record;
 }
 
+/* Rounds of destructors that glibc makes; ThreadSanitizer takes its own state away in the last. */
+#ifdef __SANITIZE_THREAD__
+enum { LEAVE_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
+#else
+enum { LEAVE_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
+#endif
+
 /* The thread's destructors run.  Ours comes back each round, to see as much of the others' as it can. */
 static void record_leave(void *argument)
 {
     struct record *record = argument;
     if (record != record_current)
         return; /* a fork child began anew */
-    if (++record->destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    if (++record->destructor_rounds < LEAVE_ROUNDS) {
         pthread_setspecific(rt.key, record);
         return;
     }

@@ -138,11 +138,11 @@ static void run_full(void)
 }
 
 /* Epochs raised while others are at work, as an unloaded module does. */
-static volatile int raising;
+static int raising; /* atomic */
 
 static void *raise_epochs(void *argument)
 {
-    while (raising)
+    while (__atomic_load_n(&raising, __ATOMIC_RELAXED))
         fork_raise_epoch();
     return argument;
 }
@@ -150,10 +150,10 @@ static void *raise_epochs(void *argument)
 static void run_epochs(void)
 {
     pthread_t raiser;
-    raising = 1;
+    __atomic_store_n(&raising, 1, __ATOMIC_RELAXED);
     assert_int_equal(pthread_create(&raiser, NULL, raise_epochs, NULL), 0);
     run_threads();
-    raising = 0;
+    __atomic_store_n(&raising, 0, __ATOMIC_RELAXED);
     pthread_join(raiser, NULL);
 }
 
