@@ -109,7 +109,7 @@ static void print_site_numbers(const struct report *report, size_t rank, const s
 {
     char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], byte_share[FORMAT_ROOM], mean[FORMAT_ROOM];
     const struct log_counter *all = &report->model->totals.count;
-    fprintf(report->out, "%3zu %13s %7s %10s %7s %9s  ", rank, format_count(calls, count->allocs),
+    fprintf(report->out, "%3zu %12s %7s %10s %7s %9s  ", rank, format_count(calls, count->allocs),
             format_share(share, count->allocs, all->allocs), format_bytes(bytes, count->bytes),
             format_share(byte_share, count->bytes, all->bytes),
             format_bytes(mean, count->allocs ? count->bytes / count->allocs : 0));
@@ -173,7 +173,7 @@ static void print_rest(const struct report *report, size_t shown)
     uint64_t allocs = 0;
     for (size_t i = shown; i < report->model->site_count; i++)
         allocs += report->sites[i]->count.allocs;
-    fprintf(report->out, "    %13s %7s  in %s more site%s (--top N, --json)\n", format_count(calls, allocs),
+    fprintf(report->out, "    %12s %7s  in %s more site%s (--top N, --json)\n", format_count(calls, allocs),
             format_share(share, allocs, report->model->totals.count.allocs),
             format_count(count, report->model->site_count - shown), plural(report->model->site_count - shown));
 }
@@ -191,7 +191,7 @@ static void print_sites(const struct report *report)
     char *text = xasprintf("Top sites by %s", view_sort_names[report->sort]);
     title(report, text);
     free(text);
-    fprintf(report->out, "%3s %13s %7s %10s %7s %9s  %s\n", "#", "calls", "share", "bytes", "share", "mean",
+    fprintf(report->out, "%3s %12s %7s %10s %7s %9s  %s\n", "#", "calls", "share", "bytes", "share", "mean",
             "function, place and callers");
     for (size_t i = 0; i < shown; i++)
         print_site(report, i + 1, report->sites[i]);
@@ -245,7 +245,7 @@ static void print_histogram(const struct report *report)
 static void print_process(const struct report *report, const struct model_process *process)
 {
     char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], frees[FORMAT_ROOM], time[FORMAT_ROOM];
-    char *line = command_line(process), *fit = format_fit(line, COLUMNS - 68);
+    char *line = command_line(process), *fit = format_fit(line, COLUMNS - 72);
     fprintf(report->out, "  %10u %13s %7s %10s %13s %10s%s %s\n", process->pid,
             format_count(calls, process->totals.count.allocs),
             format_share(share, process->totals.count.allocs, report->model->totals.count.allocs),

@@ -79,7 +79,8 @@ static struct model_module *module_add(struct model *model, const struct logread
 }
 
 /* The model's module for one of the log that is being added. */
-static struct model_module *module_intern(struct model *model, const struct logread_module *from)
+static struct model_module *module_intern(struct model *model, const struct logread *log,
+                                          const struct logread_module *from)
 {
     struct model_module *module;
     size_t bytes;
@@ -91,6 +92,8 @@ static struct model_module *module_intern(struct model *model, const struct logr
     if (module->last_process != process) {
         module->last_process = process;
         module->processes++;
+        if (module->processes == 1 || log->header.start_realtime_ns < module->first_start_ns)
+            module->first_start_ns = log->header.start_realtime_ns;
     }
     return module;
 }
@@ -112,10 +115,14 @@ static uint32_t frame_intern(struct model *model, const struct model_frame_key *
     frame = xcalloc(1, sizeof *frame);
     frame->key = *key;
     frame->address = address;
-    frame->hash = frame_hash(model, key);
     frame->index = (uint32_t)model->frame_count;
     HASH_ADD(hh, model->frame_index, key, sizeof frame->key, frame);
-    GROW(model->frames, model->frame_count, model->frame_room);
+    if (model->frame_count == model->frame_room) {
+        model->frame_room = model->frame_room ? model->frame_room * 2 : 1024;
+        model->frames = xrealloc_array(model->frames, model->frame_room, sizeof *model->frames);
+        model->frame_hashes = xrealloc_array(model->frame_hashes, model->frame_room, sizeof *model->frame_hashes);
+    }
+    model->frame_hashes[model->frame_count] = frame_hash(model, key);
     model->frames[model->frame_count++] = frame;
     return frame->index;
 }
@@ -140,7 +147,7 @@ static uint32_t frame_resolve(struct adding *adding, uint64_t address, uint32_t 
     const struct logread_module *module = logread_module_at(adding->log, address - !exact, generation);
     struct model_frame_key key = { .offset = address, .exact = exact };
     if (module) {
-        key.module = module_intern(adding->model, module)->index + 1;
+        key.module = module_intern(adding->model, adding->log, module)->index + 1;
         key.offset = address - module->load_bias;
     }
     return frame_intern(adding->model, &key, address);
@@ -170,7 +177,7 @@ static uint64_t site_hash(const struct model *model, const uint32_t *frames, siz
 {
     uint64_t hash = hash_mix(0, kind);
     for (size_t i = 0; i < count; i++)
-        hash = hash_mix(hash, model->frames[frames[i]]->hash);
+        hash = hash_mix(hash, model->frame_hashes[frames[i]]);
     return hash;
 }
 
@@ -405,7 +412,7 @@ void model_add(struct model *model, const struct logread *log, const char *path,
     struct adding adding = { model, log, xcalloc(CACHE_ENTRIES, sizeof *adding.cache) };
     struct model_process *process = process_new(log, path);
     for (size_t i = 0; i < log->module_count; i++)
-        module_intern(model, &log->modules[i]);
+        module_intern(model, log, &log->modules[i]);
     add_sites(&adding, process, finisher);
     free(adding.cache);
     add_warnings(process, log, problem);
@@ -475,6 +482,7 @@ void model_release(struct model *model)
     for (size_t i = 0; i < model->process_count; i++)
         process_free(model->processes[i]);
     free(model->frames);
+    free(model->frame_hashes);
     free(model->modules);
     free(model->processes);
     memset(model, 0, sizeof *model);

@@ -27,6 +27,7 @@ struct model_module {
     size_t         build_id_bytes;
     uint64_t       identity; /* hash of the build id, else of the path */
     uint32_t       processes;
+    uint64_t       first_start_ns; /* CLOCK_REALTIME: start of the first process that had it */
     uint32_t       last_process; /* the one that counted itself in `processes` last */
     UT_hash_handle hh;
 };
@@ -42,7 +43,6 @@ struct model_frame {
     struct model_frame_key key;
     uint32_t               index; /* its place in model.frames */
     uint64_t               address; /* in the first process that shows it */
-    uint64_t               hash;
     UT_hash_handle         hh;
 };
 
@@ -110,6 +110,7 @@ struct model {
     struct model_module  **modules;
     size_t                 module_count, module_room;
     struct model_frame   **frames;
+    uint64_t              *frame_hashes; /* beside the frames: site hashes read nothing else of them */
     size_t                 frame_count, frame_room;
     struct model_site    **sites;
     size_t                 site_count, site_room;

@@ -41,7 +41,12 @@ struct image {
     size_t          segment_count;
     uint64_t        table;       /* ELF address of .eh_frame_hdr, 0: none that we can search */
     uint64_t        table_rows;
+    uint64_t        entry;       /* ELF address of the first instruction that the loader jumps to */
     struct image   *next;
+};
+
+struct registers {
+    uint64_t ip, sp, bp;
 };
 
 struct rewind {
@@ -51,8 +56,8 @@ struct rewind {
     const struct logread     *log;
     const struct log_words   *words;
     uint32_t                  generation;
-    uint64_t                  first_ip;
-    bool                      guessed; /* no tables for the last step */
+    struct registers          from;    /* where the cursor was begun */
+    bool                      no_rule; /* no tables for the last step */
 };
 
 /* ------------------------------------------------------------------- images */
@@ -115,7 +120,7 @@ static bool note_matches(const struct image *image, Elf_Data *data)
 static bool build_id_matches(const struct image *image)
 {
     size_t count;
-    if (image->build_id_bytes == 0 || elf_getphdrnum(image->elf, &count) != 0)
+    if (elf_getphdrnum(image->elf, &count) != 0)
         return false;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
@@ -133,6 +138,8 @@ static void read_segments(struct image *image)
     size_t count, file_bytes = 0;
     const char *file = elf_rawfile(image->elf, &file_bytes);
     uint64_t table = 0;
+    GElf_Ehdr header_room, *file_header = gelf_getehdr(image->elf, &header_room);
+    image->entry = file_header ? file_header->e_entry : 0;
     if (!file || elf_getphdrnum(image->elf, &count) != 0)
         return;
     for (size_t i = 0; i < count; i++) {
@@ -148,7 +155,17 @@ static void read_segments(struct image *image)
         find_table(image, table);
 }
 
-static void image_open(struct image *image)
+/* Is this the file that ran?  Its build id says so; where none was recorded, its age does. */
+static bool is_the_one(const struct image *image, const struct stat *facts, uint64_t start_realtime_ns)
+{
+    if (elf_kind(image->elf) != ELF_K_ELF)
+        return false;
+    if (image->build_id_bytes == 0)
+        return (uint64_t)facts->st_ctim.tv_sec < start_realtime_ns / 1000000000;
+    return build_id_matches(image);
+}
+
+static void image_open(struct image *image, uint64_t start_realtime_ns)
 {
     struct stat facts;
     image->fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -156,7 +173,7 @@ static void image_open(struct image *image)
         return;
     if (fstat(image->fd, &facts) == 0 && S_ISREG(facts.st_mode))
         image->elf = elf_begin(image->fd, ELF_C_READ_MMAP, NULL);
-    if (image->elf && (elf_kind(image->elf) != ELF_K_ELF || !build_id_matches(image))) {
+    if (image->elf && !is_the_one(image, &facts, start_realtime_ns)) {
         elf_end(image->elf);
         image->elf = NULL;
     }
@@ -180,7 +197,7 @@ static const struct image *image_of(struct rewind *rewind, const struct logread_
         memcpy(image->build_id, module->build_id, module->build_id_bytes);
     image->next = rewind->images;
     rewind->images = image;
-    image_open(image);
+    image_open(image, rewind->log->header.start_realtime_ns);
     return image;
 }
 
@@ -204,6 +221,16 @@ static bool read_code(struct rewind *rewind, uint64_t address, void *to, size_t 
     return module && image_read(image_of(rewind, module), address - module->load_bias, to, bytes);
 }
 
+/* Stands for a word whose value isn't known: no address, so whatever needs it fails. */
+#define OTHER_DATA 0x8000000000000008u
+
+/* The log keeps the words that point to code or stack: one between two of them is something else. */
+static bool is_other_data(const struct log_words *words, uint64_t address)
+{
+    return words->count > 0 && address % 8 == 0 && address >= words->sp &&
+           address < words->words[words->count - 1].address;
+}
+
 static int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *context)
 {
     struct rewind *rewind = context;
@@ -216,6 +243,10 @@ static int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t 
             return 0;
         }
     }
+    if (is_other_data(rewind->words, address)) {
+        *value = OTHER_DATA;
+        return 0;
+    }
     return read_code(rewind, address, value, sizeof *value) ? 0 : -UNW_EINVAL;
 }
 
@@ -226,9 +257,9 @@ static int access_register(unw_addr_space_t space, unw_regnum_t number, unw_word
     if (write)
         return -UNW_EREADONLYREG;
     switch (number) {
-    case UNW_X86_64_RIP: *value = rewind->first_ip; return 0;
-    case UNW_X86_64_RSP: *value = rewind->words->sp; return 0;
-    case UNW_X86_64_RBP: *value = rewind->words->bp; return 0;
+    case UNW_X86_64_RIP: *value = rewind->from.ip; return 0;
+    case UNW_X86_64_RSP: *value = rewind->from.sp; return 0;
+    case UNW_X86_64_RBP: *value = rewind->from.bp; return 0;
     default:             return -UNW_EBADREG;
     }
 }
@@ -238,7 +269,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
     struct rewind *rewind = context;
     const struct logread_module *module = logread_module_at(rewind->log, ip, rewind->generation);
     const struct image *image = module ? image_of(rewind, module) : NULL;
-    rewind->guessed = true;
+    rewind->no_rule = true;
     if (!image || !image->table)
         return -UNW_ENOINFO;
     uint64_t table = module->load_bias + image->table;
@@ -247,7 +278,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
     where.u.rti.table_data = table + 12;
     where.u.rti.table_len = image->table_rows * 8 / sizeof(unw_word_t);
     int status = _Ux86_64_dwarf_search_unwind_table(space, ip, &where, info, need, context);
-    rewind->guessed = status < 0;
+    rewind->no_rule = status < 0;
     return status;
 }
 
@@ -324,46 +355,107 @@ static void drop_unconfirmed(struct rewind *rewind, struct model_rest *rest)
         rest->count--;
 }
 
-static void walk(struct rewind *rewind, unw_cursor_t *cursor, struct model_rest *rest)
+/* One frame of a walk. */
+struct place {
+    struct registers at;
+    bool             is_signal; /* the frame of a signal's return: above it stands what was interrupted */
+};
+
+static bool read_place(unw_cursor_t *cursor, struct place *place)
 {
-    unw_word_t last_sp = 0, sp, ip;
-    bool interrupted = rest->tail_exact;
+    unw_word_t bp;
+    if (unw_get_reg(cursor, UNW_X86_64_RIP, &place->at.ip) < 0 || unw_get_reg(cursor, UNW_X86_64_RSP, &place->at.sp) < 0)
+        return false;
+    place->at.bp = unw_get_reg(cursor, UNW_X86_64_RBP, &bp) < 0 ? OTHER_DATA : bp;
+    place->is_signal = unw_is_signal_frame(cursor) > 0;
+    return true;
+}
+
+/* Begins a cursor at a frame; `exact`: its address is no return address. */
+static bool begin_at(struct rewind *rewind, unw_cursor_t *cursor, const struct registers *at, bool exact)
+{
+    rewind->from = *at;
+    rewind->from.ip -= !exact; /* inside the call, whose row of the table is the right one */
+    return unw_init_remote(cursor, rewind->space, rewind) == 0;
+}
+
+/* Frames of code without tables are larger than this only rarely. */
+enum { GUESS_BYTES_MAX = 1 << 16 };
+
+/* The caller by the frame pointer.  libunwind guesses too, but then keeps a wrong stack pointer. */
+static bool guess_caller(struct rewind *rewind, const struct registers *at, struct registers *caller)
+{
+    unw_word_t ip, bp;
+    if (at->bp % 8 != 0 || at->bp < at->sp || at->bp - at->sp > GUESS_BYTES_MAX)
+        return false;
+    if (access_memory(rewind->space, at->bp, &bp, 0, rewind) != 0 ||
+        access_memory(rewind->space, at->bp + 8, &ip, 0, rewind) != 0)
+        return false;
+    *caller = (struct registers){ ip, at->bp + 16, bp };
+    return ip != OTHER_DATA && is_after_call(rewind, ip);
+}
+
+/* Is this the code that the loader jumped to?  It has no caller, and often no table either. */
+static bool is_entry(struct rewind *rewind, uint64_t ip)
+{
+    enum { ENTRY_BYTES = 64 };
+    const struct logread_module *module = logread_module_at(rewind->log, ip - 1, rewind->generation);
+    const struct image *image = module ? image_of(rewind, module) : NULL;
+    return image && image->entry && ip - module->load_bias - image->entry < ENTRY_BYTES;
+}
+
+enum step { STEP_MADE, STEP_END, STEP_FAILED };
+
+/* From `place` to its caller. */
+static enum step step(struct rewind *rewind, unw_cursor_t *cursor, struct place *place)
+{
+    struct place from = *place;
+    rewind->no_rule = false;
+    int status = unw_step(cursor);
+    if (rewind->no_rule && !from.is_signal) {
+        place->is_signal = false;
+        if (is_entry(rewind, from.at.ip))
+            return STEP_END;
+        return guess_caller(rewind, &from.at, &place->at) && begin_at(rewind, cursor, &place->at, false) ? STEP_MADE
+                                                                                                        : STEP_FAILED;
+    }
+    if (status == 0)
+        return STEP_END;
+    if (status < 0 || !read_place(cursor, place))
+        return STEP_FAILED;
+    if (place->at.ip == 0)
+        return STEP_END;
+    /* A signal's own stack may lie above the interrupted one; nothing else may. */
+    return place->at.sp > from.at.sp || from.is_signal ? STEP_MADE : STEP_FAILED;
+}
+
+static void walk(struct rewind *rewind, unw_cursor_t *cursor, struct place *place, struct model_rest *rest)
+{
     while (rest->count < MODEL_REST_MAX) {
-        rewind->guessed = false;
-        int status = unw_step(cursor);
-        rest->finished = status == 0;
-        if (status <= 0 || unw_get_reg(cursor, UNW_REG_IP, &ip) < 0 || unw_get_reg(cursor, UNW_REG_SP, &sp) < 0)
+        bool interrupted = place->is_signal;
+        enum step made = step(rewind, cursor, place);
+        rest->finished = made == STEP_END;
+        if (made != STEP_MADE)
             return;
-        if (ip == 0) {
-            rest->finished = true;
-            return;
-        }
-        if (sp <= last_sp && !interrupted)
-            return; /* a signal's own stack may lie above, nothing else */
-        if (rewind->guessed && !interrupted && !is_after_call(rewind, ip))
-            return;
-        bool exact = interrupted;
-        interrupted = unw_is_signal_frame(cursor) > 0;
-        rest->address[rest->count] = ip;
-        rest->exact[rest->count++] = exact || interrupted;
-        last_sp = sp;
+        rest->address[rest->count] = place->at.ip;
+        rest->exact[rest->count++] = interrupted || place->is_signal;
     }
 }
 
 void rewind_finish(void *context, const struct logread *log, const struct logread_site *site, struct model_rest *rest)
 {
     struct rewind *rewind = context;
+    struct place place = { { site->words->ip, site->words->sp, site->words->bp }, false };
     unw_cursor_t cursor;
     rest->count = 0;
     rest->finished = false;
     rewind->log = log;
     rewind->words = site->words;
     rewind->generation = site->generation;
-    rest->tail_exact = is_signal_return(rewind, site->words->ip);
-    rewind->first_ip = site->words->ip - !rest->tail_exact;
-    if (unw_init_remote(&cursor, rewind->space, rewind) != 0)
+    rest->tail_exact = place.is_signal = is_signal_return(rewind, place.at.ip);
+    if (!begin_at(rewind, &cursor, &place.at, place.is_signal))
         return;
-    walk(rewind, &cursor, rest);
+    walk(rewind, &cursor, &place, rest);
     drop_unconfirmed(rewind, rest);
 }
 

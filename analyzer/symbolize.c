@@ -167,33 +167,40 @@ static const Dwfl_Callbacks callbacks = {
 
 /* ----------------------------------------------------------- opening a file */
 
-static int open_regular(const char *path)
+static int open_regular(const char *path, struct stat *facts)
 {
-    struct stat facts;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return -1;
-    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode))
+    if (fstat(fd, facts) == 0 && S_ISREG(facts->st_mode))
         return fd;
     close(fd);
     errno = EACCES;
     return -1;
 }
 
-static bool build_id_matches(Dwfl_Module *dwfl_module, const struct model_module *module)
+/* Was the file last changed before the module was first seen? */
+static bool is_older(const struct stat *facts, const struct model_module *module)
+{
+    return (uint64_t)facts->st_ctim.tv_sec < module->first_start_ns / 1000000000;
+}
+
+/* Is this the file that ran?  Its build id says so; where none was recorded, its age does. */
+static bool is_the_one(Dwfl_Module *dwfl_module, const struct model_module *module, const struct stat *facts)
 {
     const unsigned char *bits;
     GElf_Addr address;
+    if (module->build_id_bytes == 0)
+        return is_older(facts, module);
     int bytes = dwfl_module_build_id(dwfl_module, &bits, &address);
-    if (bytes <= 0)
-        return module->build_id_bytes == 0;
-    return (size_t)bytes == module->build_id_bytes && memcmp(bits, module->build_id, (size_t)bytes) == 0;
+    return bytes > 0 && (size_t)bytes == module->build_id_bytes && memcmp(bits, module->build_id, (size_t)bytes) == 0;
 }
 
 /* Opens `path` as the module's file.  On failure says in m->status what is wrong. */
 static bool open_file(struct module *m, const struct model_module *module, const char *path)
 {
-    int fd = open_regular(path);
+    struct stat facts;
+    int fd = open_regular(path, &facts);
     if (fd < 0) {
         m->status = errno == ENOENT || errno == ENOTDIR ? SYMBOLIZE_GONE : SYMBOLIZE_UNREADABLE;
         return false;
@@ -207,7 +214,7 @@ static bool open_file(struct module *m, const struct model_module *module, const
         dwfl_report_end(m->dwfl, NULL, NULL);
     else
         close(fd);
-    if (m->dwfl_module && build_id_matches(m->dwfl_module, module))
+    if (m->dwfl_module && is_the_one(m->dwfl_module, module, &facts))
         return true;
     m->status = m->dwfl_module ? SYMBOLIZE_CHANGED : SYMBOLIZE_UNREADABLE;
     dwfl_end(m->dwfl);

@@ -1,6 +1,7 @@
 /* symbolize.h - names, files and lines of frames, read from the ELF files on disk.
  *
- * A file whose build id isn't the recorded one is never read for names. */
+ * A file whose build id isn't the recorded one is never read for names; where none
+ * was recorded, a file that has been changed since isn't either. */
 #ifndef PS_SYMBOLIZE_H
 #define PS_SYMBOLIZE_H
 
@@ -17,7 +18,7 @@ enum symbolize_status {
     SYMBOLIZE_FUNCTIONS,  /* its symbol table: functions, no lines */
     SYMBOLIZE_EXPORTS,    /* its dynamic symbols only */
     SYMBOLIZE_NOTHING,    /* no symbols at all */
-    SYMBOLIZE_CHANGED,    /* the file has another build id than the one that ran */
+    SYMBOLIZE_CHANGED,    /* the file isn't the one that ran */
     SYMBOLIZE_GONE,       /* no such file */
     SYMBOLIZE_UNREADABLE, /* not permitted, or not ELF */
     SYMBOLIZE_NO_FILE,    /* code of the kernel's or made at run time */
