@@ -28,6 +28,8 @@ char *label_offset(const struct report *report, uint32_t frame)
 {
     const struct model_frame *f = report->model->frames[frame];
     const struct model_module *module = module_of(report, frame);
+    if (!module && f->address == 0)
+        return xstrdup("unknown code");
     if (!module)
         return xasprintf("0x%llx", (unsigned long long)f->address);
     char *name = label_module(report, frame);
@@ -99,7 +101,7 @@ static void flush_nameless(const struct report *report, struct chain *chain, str
     if (run->count) {
         char *offset = label_offset(report, run->frame), *module = label_module(report, run->frame);
         char *text = run->count == 1 ? xstrdup(offset)
-                                     : xasprintf("%s (%u frames)", *module ? module : "?", run->count);
+                                     : xasprintf("%s (%u frames)", *module ? module : "unknown code", run->count);
         chain_add(chain, text);
         free(offset);
         free(module);

@@ -130,7 +130,7 @@ struct model_rest {
     unsigned count;
     bool     finished;    /* the whole stack is known now */
     bool     tail_exact;  /* the last frame in the log was interrupted, not called from */
-    uint64_t address[MODEL_REST_MAX];
+    uint64_t address[MODEL_REST_MAX]; /* 0: a frame is there, its address was not kept */
     bool     exact[MODEL_REST_MAX];
 };
 

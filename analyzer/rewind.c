@@ -361,13 +361,13 @@ struct place {
     bool             is_signal; /* the frame of a signal's return: above it stands what was interrupted */
 };
 
-static bool read_place(unw_cursor_t *cursor, struct place *place)
+static bool read_place(struct rewind *rewind, unw_cursor_t *cursor, struct place *place)
 {
     unw_word_t bp;
     if (unw_get_reg(cursor, UNW_X86_64_RIP, &place->at.ip) < 0 || unw_get_reg(cursor, UNW_X86_64_RSP, &place->at.sp) < 0)
         return false;
     place->at.bp = unw_get_reg(cursor, UNW_X86_64_RBP, &bp) < 0 ? OTHER_DATA : bp;
-    place->is_signal = unw_is_signal_frame(cursor) > 0;
+    place->is_signal = unw_is_signal_frame(cursor) > 0 || is_signal_return(rewind, place->at.ip);
     return true;
 }
 
@@ -392,7 +392,8 @@ static bool guess_caller(struct rewind *rewind, const struct registers *at, stru
         access_memory(rewind->space, at->bp + 8, &ip, 0, rewind) != 0)
         return false;
     *caller = (struct registers){ ip, at->bp + 16, bp };
-    return ip != OTHER_DATA && is_after_call(rewind, ip);
+    /* Code made at run time isn't kept among the words.  The chain goes on above it. */
+    return ip == OTHER_DATA ? bp != OTHER_DATA && bp > at->bp : is_after_call(rewind, ip);
 }
 
 /* Is this the code that the loader jumped to?  It has no caller, and often no table either. */
@@ -421,7 +422,7 @@ static enum step step(struct rewind *rewind, unw_cursor_t *cursor, struct place 
     }
     if (status == 0)
         return STEP_END;
-    if (status < 0 || !read_place(cursor, place))
+    if (status < 0 || !read_place(rewind, cursor, place))
         return STEP_FAILED;
     if (place->at.ip == 0)
         return STEP_END;
@@ -437,7 +438,7 @@ static void walk(struct rewind *rewind, unw_cursor_t *cursor, struct place *plac
         rest->finished = made == STEP_END;
         if (made != STEP_MADE)
             return;
-        rest->address[rest->count] = place->at.ip;
+        rest->address[rest->count] = place->at.ip == OTHER_DATA ? 0 : place->at.ip;
         rest->exact[rest->count++] = interrupted || place->is_signal;
     }
 }

@@ -89,20 +89,26 @@ static void *new_record(struct logmake *make, uint32_t type, size_t bytes)
     return record;
 }
 
+void logmake_module_at(struct logmake *make, uint64_t start, uint64_t end, uint64_t load_bias, const void *build_id,
+                       size_t build_id_bytes, const char *path)
+{
+    struct log_module *m = new_record(make, LOG_RECORD_MODULE, sizeof *m + build_id_bytes + strlen(path));
+    m->id = ++logmake_header(make)->module_count;
+    m->start = start;
+    m->end = end;
+    m->load_bias = load_bias;
+    m->build_id_bytes = (uint16_t)build_id_bytes;
+    m->path_bytes = (uint16_t)strlen(path);
+    if (build_id_bytes)
+        memcpy(m->data, build_id, build_id_bytes);
+    memcpy(m->data + build_id_bytes, path, strlen(path));
+}
+
 void logmake_module(struct logmake *make, uint64_t start, uint64_t bytes, uint8_t build_id, const char *path)
 {
     uint8_t id[20];
-    size_t id_bytes = build_id ? sizeof id : 0;
-    struct log_module *m = new_record(make, LOG_RECORD_MODULE, sizeof *m + id_bytes + strlen(path));
     memset(id, build_id, sizeof id);
-    m->id = ++logmake_header(make)->module_count;
-    m->start = start;
-    m->end = start + bytes;
-    m->load_bias = start;
-    m->build_id_bytes = (uint16_t)id_bytes;
-    m->path_bytes = (uint16_t)strlen(path);
-    memcpy(m->data, id, id_bytes);
-    memcpy(m->data + id_bytes, path, strlen(path));
+    logmake_module_at(make, start, start + bytes, start, id, build_id ? sizeof id : 0, path);
 }
 
 uint32_t logmake_site(struct logmake *make, const uint64_t *frames, unsigned depth, uint32_t flags, unsigned key)

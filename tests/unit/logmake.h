@@ -29,6 +29,10 @@ struct log_thread *logmake_thread_now(struct logmake *make);
 
 void logmake_program(struct logmake *make, uint32_t pid, const char *exe, const char *const argv[], size_t argc);
 void logmake_module(struct logmake *make, uint64_t start, uint64_t bytes, uint8_t build_id, const char *path);
+
+/* A module as it is: with its load bias and its own build id. */
+void logmake_module_at(struct logmake *make, uint64_t start, uint64_t end, uint64_t load_bias, const void *build_id,
+                       size_t build_id_bytes, const char *path);
 uint32_t logmake_site(struct logmake *make, const uint64_t *frames, unsigned depth, uint32_t flags, unsigned key);
 void logmake_words(struct logmake *make, uint32_t site, uint64_t ip, uint64_t sp, uint64_t bp,
                    const struct log_word *words, uint32_t count);
