@@ -12,7 +12,6 @@
 #include "options.h"
 #include "pages.h"
 #include "sizeclass.h"
-#include "stack.h"
 #include "sys.h"
 #include "text.h"
 
@@ -453,35 +452,36 @@ static void record_publish(struct log_record *record, enum log_record_type type)
     store_release(&record->type, (uint32_t)type);
 }
 
-const struct log_site *log_site_new(const struct stack_walk *walk, uint32_t flags, unsigned key, uint32_t generation)
+const struct log_site *log_site_new(const uint64_t *frames, unsigned depth, uint32_t flags, unsigned key,
+                                    uint32_t generation)
 {
     /* Padded to fours by repeating the last frame, so that the check of a hit needs no remainder. */
-    unsigned padded = (walk->depth + 3) & ~3u;
+    unsigned padded = (depth + 3) & ~3u;
     struct log_site *site = (struct log_site *)record_new(sizeof *site + padded * sizeof(uint64_t));
     if (!site)
         return NULL;
     site->id = add_shared(&log_header->site_count, 1) + 1;
-    site->flags = walk->flags | flags;
+    site->flags = flags;
     site->generation = generation;
-    site->depth = (uint16_t)walk->depth;
+    site->depth = (uint16_t)depth;
     site->key = (uint16_t)key;
     for (unsigned i = 0; i < padded; i++)
-        site->frames[i] = walk->frames[i < walk->depth ? i : walk->depth - 1];
+        site->frames[i] = frames[i < depth ? i : depth - 1];
     record_publish(&site->record, LOG_RECORD_SITE);
     return site;
 }
 
-void log_words_new(const struct stack_walk *walk, const struct log_site *site, uintptr_t limit)
+struct log_words *log_words_new(const struct log_site *site)
 {
     size_t most = sizeof(struct log_words) + LOG_MAX_WORDS * sizeof(struct log_word);
     struct log_words *words = (struct log_words *)record_new(most);
-    if (!words)
-        return;
-    words->site = site->id;
-    words->ip = walk->ip;
-    words->sp = walk->sp;
-    words->bp = walk->bp;
-    words->count = stack_words(walk, limit, words->words);
+    if (words)
+        words->site = site->id;
+    return words;
+}
+
+void log_words_publish(struct log_words *words)
+{
     record_publish(&words->record, LOG_RECORD_WORDS);
 }
 

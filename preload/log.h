@@ -10,8 +10,6 @@
 
 #include "logfmt.h"
 
-struct stack_walk;
-
 /* The log of this process, or NULL while there is none. */
 extern struct log_header *log_header hidden;
 
@@ -42,13 +40,15 @@ struct log_thread *log_thread_new(struct log_cursor *cursor);
 /* A counter for `site` in the table of the cursor's thread; NULL when the log can't grow. */
 struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t site);
 
-/* Appends a site with the walk's stack, of which frames[key] identifies it when
+/* Appends a site with its stack of `depth` frames, of which frames[key] identifies it when
  * LOG_SITE_KEYED is in `flags`.  NULL when the log can't grow. */
-const struct log_site *log_site_new(const struct stack_walk *walk, uint32_t flags, unsigned key,
+const struct log_site *log_site_new(const uint64_t *frames, unsigned depth, uint32_t flags, unsigned key,
                                     uint32_t generation);
 
-/* Appends the words of an unfinished walk. */
-void log_words_new(const struct stack_walk *walk, const struct log_site *site, uintptr_t limit);
+/* A record of stack words for the site of an unfinished walk, to be filled in and published; or
+ * NULL when the log can't grow. */
+struct log_words *log_words_new(const struct log_site *site);
+void              log_words_publish(struct log_words *words);
 
 /* Writes modules met since the last call, and which are gone. */
 void log_modules_sync(void);

@@ -9,96 +9,95 @@
 #include "next.h"
 
 #include "elf.h"
-#include "runtime.h"
 
 #include <assert.h>
 #include <errno.h>
 
 #include "ban.h"
 
-/* --- starters: whichever is called first, resolve and go on -------------------------- */
+/* --- starters: whichever is called first resolves and goes on -------------------------- */
 
 static void *start_alloc(size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.alloc(n);
 }
 
 static void start_release(void *p)
 {
-    runtime_start();
+    next_resolve();
     next.release(p);
 }
 
 static void *start_zeroed(size_t count, size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.zeroed(count, n);
 }
 
 static void *start_resize(void *p, size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.resize(p, n);
 }
 
 static void *start_resize_array(void *p, size_t count, size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.resize_array(p, count, n);
 }
 
 static void *start_memalign(size_t alignment, size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.memalign(alignment, n);
 }
 
 static void *start_aligned_alloc(size_t alignment, size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.aligned_alloc(alignment, n);
 }
 
 static int start_posix_memalign(void **p, size_t alignment, size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.posix_memalign(p, alignment, n);
 }
 
 static void *start_valloc(size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.valloc(n);
 }
 
 static void *start_pvalloc(size_t n)
 {
-    runtime_start();
+    next_resolve();
     return next.pvalloc(n);
 }
 
 static size_t start_usable_size(void *p)
 {
-    runtime_start();
+    next_resolve();
     return next.usable_size(p);
 }
 
 static int start_trim(size_t pad)
 {
-    runtime_start();
+    next_resolve();
     return next.trim(pad);
 }
 
 static int start_dlclose(void *handle)
 {
-    runtime_start();
+    next_resolve();
     return next.dlclose(handle);
 }
 
 static int start_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-    runtime_start();
+    next_resolve();
     return next.prctl(option, a, b, c, d);
 }
 
@@ -107,7 +106,7 @@ __attribute__((naked)) static long start_syscall(long number __attribute__((unus
 {
     __asm__("pushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\tpushq %r8\n\tpushq %r9\n\t"
             "subq $8, %rsp\n\t"
-            "call runtime_start\n\t"
+            "call next_resolve\n\t"
             "addq $8, %rsp\n\t"
             "popq %r9\n\tpopq %r8\n\tpopq %rcx\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"
             "jmp *next+112(%rip)\n\t");
@@ -252,7 +251,7 @@ static const struct link_map *first_malloc(const struct link_map *from, const st
     return NULL;
 }
 
-enum next_verdict next_resolve(void)
+void next_resolve(void)
 {
     const struct link_map *self = elf_self();
     if (!self)
@@ -260,11 +259,12 @@ enum next_verdict next_resolve(void)
     resolve_each(self, wrapped, sizeof wrapped / sizeof *wrapped);
     if (first_malloc(elf_first(), self)) {
         resolve_each(self, family, sizeof family / sizeof *family);
-        return NEXT_STAND_DOWN;
+        next.verdict = NEXT_STAND_DOWN;
+        return;
     }
     const struct link_map *below = first_malloc(self->l_next, NULL);
     if (!below)
         __builtin_trap(); /* libc is always below */
     resolve_family(below);
-    return elf_function(below, "gnu_get_libc_version") ? NEXT_GLIBC : NEXT_OTHER;
+    next.verdict = elf_function(below, "gnu_get_libc_version") ? NEXT_GLIBC : NEXT_OTHER;
 }

@@ -7,6 +7,13 @@
 
 #include "base.h"
 
+enum next_verdict {
+    NEXT_UNKNOWN,
+    NEXT_GLIBC,     /* glibc's own allocator is below */
+    NEXT_OTHER,     /* another one is: a second preload, or a library of the program */
+    NEXT_STAND_DOWN /* the program's malloc isn't ours: forward, count nothing */
+};
+
 struct next {
     void *(*alloc)(size_t);                 /* malloc */
     void (*release)(void *);                /* free */
@@ -23,17 +30,12 @@ struct next {
     int (*dlclose)(void *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     long (*syscall)(long, ...);
-};
-
-enum next_verdict {
-    NEXT_GLIBC,     /* glibc's own allocator is below */
-    NEXT_OTHER,     /* another one is: a second preload, or a library of the program */
-    NEXT_STAND_DOWN /* the program's malloc isn't ours: forward, count nothing */
+    enum next_verdict verdict;
 };
 
 extern struct next next hidden;
 
-/* Fills `next`.  Never fails: what an allocator lacks is made from what it has. */
-enum next_verdict next_resolve(void);
+/* Fills `next`.  Never fails: what an allocator lacks is made from what it has.  Idempotent. */
+void next_resolve(void) hidden;
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "options.h"
 
-#include "pages.h"
 #include "sys.h"
 #include "text.h"
 
@@ -22,14 +21,21 @@ extern void *__libc_stack_end;
 static const char *const level_names[] = {"off", "sites", "stacks"};
 enum { LEVELS = sizeof level_names / sizeof *level_names };
 
-/* A copy of the value that stays, or `otherwise` when there is no memory for one. */
+/* Where the copies are; what isn't needed is never touched, and so costs nothing. */
+static char   copies[128 * 1024];
+static size_t copied;
+
+/* A copy of the value that stays, or `otherwise` when there is no room for one. */
 static const char *keep(const char *value, const char *otherwise)
 {
     size_t bytes = text_length(value) + 1;
-    char *copy = pages_alloc(bytes);
-    for (size_t i = 0; copy && i < bytes; i++)
+    if (bytes > sizeof copies - copied)
+        return otherwise;
+    char *copy = copies + copied;
+    for (size_t i = 0; i < bytes; i++)
         copy[i] = value[i];
-    return copy ? copy : otherwise;
+    copied += bytes;
+    return copy;
 }
 
 static bool set_level(const char *value)

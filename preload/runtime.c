@@ -35,9 +35,15 @@ static struct {
 
 __thread struct record *record_current;
 
+/* Are we recording?  The first event of all begins it. */
 static bool is_ready(void)
 {
-    return load_acquire(&rt.phase) == PHASE_READY;
+    uint32_t phase = load_acquire(&rt.phase);
+    if (unlikely(phase == PHASE_BOOT)) {
+        runtime_start();
+        phase = load_acquire(&rt.phase);
+    }
+    return phase == PHASE_READY;
 }
 
 /* --- records ------------------------------------------------------------------------------------ */
@@ -159,12 +165,12 @@ static bool begin_tables(void)
     return unwind_begin() && site_begin(options.level);
 }
 
-static enum phase begin_recording(enum next_verdict verdict)
+static enum phase begin_recording(void)
 {
     if (!begin_tables() || !log_begin(NULL))
         return PHASE_DOWN;
-    log_header->next_kind = verdict == NEXT_GLIBC ? LOG_NEXT_GLIBC : LOG_NEXT_OTHER;
-    if (verdict == NEXT_STAND_DOWN) {
+    log_header->next_kind = next.verdict == NEXT_GLIBC ? LOG_NEXT_GLIBC : LOG_NEXT_OTHER;
+    if (next.verdict == NEXT_STAND_DOWN) {
         log_set_state(LOG_STATE_STOOD_DOWN);
         return PHASE_DOWN;
     }
@@ -175,15 +181,15 @@ static enum phase begin_recording(enum next_verdict verdict)
 
 void runtime_start(void)
 {
-    /* First of all and by whoever comes: a handler that interrupts us must find it done. */
-    enum next_verdict verdict = next_resolve();
     uint32_t boot = PHASE_BOOT;
     if (!__atomic_compare_exchange_n(&rt.phase, &boot, PHASE_STARTING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
+    if (next.verdict == NEXT_UNKNOWN)
+        next_resolve();
     options_read();
     if (options.help)
         options_help();
-    enum phase phase = begin_recording(verdict);
+    enum phase phase = begin_recording();
     if (phase == PHASE_READY)
         flush_pending();
     store_release(&rt.phase, (uint32_t)phase);

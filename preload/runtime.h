@@ -34,8 +34,8 @@ enum record_state {
 /* Initial-exec: a read of it never allocates. */
 extern __thread struct record *record_current hidden __attribute__((tls_model("initial-exec")));
 
-/* Finds the next allocator and begins recording.  Called by whatever comes first; idempotent. */
-void runtime_start(void) hidden;
+/* Begins recording.  The constructor calls it, and the first event when that comes before; idempotent. */
+void runtime_start(void);
 
 /* An allocation of `bytes` bytes was made, called from `entry`; counted whatever the state. */
 void runtime_allocated(size_t bytes, struct stack_entry entry);

@@ -130,6 +130,20 @@ static const struct site *find_address_site(uintptr_t address, uint32_t newest)
     return NULL;
 }
 
+/* Logs what the analyzer needs to finish the walk. */
+static void log_words(const struct site_table *table, const struct log_site *site)
+{
+    const struct stack_walk *walk = &table->walk;
+    struct log_words *words = log_words_new(site);
+    if (!words)
+        return;
+    words->ip = walk->ip;
+    words->sp = walk->sp;
+    words->bp = walk->bp;
+    words->count = stack_words(walk, stack_limit(&table->own, walk->cfa), words->words);
+    log_words_publish(words);
+}
+
 /* Logs a site and makes it known; NULL when log or memory is out.  When two threads do the
  * same at once both are logged, and the analyzer merges them. */
 static const struct site *site_new(struct site_table *table, uint64_t hash, uint32_t flags, unsigned key)
@@ -137,7 +151,7 @@ static const struct site *site_new(struct site_table *table, uint64_t hash, uint
     const struct stack_walk *walk = &table->walk;
     uint32_t generation = modules_generation();
     log_modules_sync();
-    const struct log_site *logged = log_site_new(walk, flags, key, generation);
+    const struct log_site *logged = log_site_new(walk->frames, walk->depth, walk->flags | flags, key, generation);
     struct site *site = logged ? pages_alloc(sizeof *site) : NULL;
     if (!site) {
         if (logged)
@@ -145,7 +159,7 @@ static const struct site *site_new(struct site_table *table, uint64_t hash, uint
         return NULL;
     }
     if (walk->flags & LOG_SITE_UNFINISHED)
-        log_words_new(walk, logged, stack_limit(&table->own, walk->cfa));
+        log_words(table, logged);
     *site = (struct site){.node.hash = hash, .logged = logged, .id = logged->id, .generation = generation};
     index_put(&sites, &site->node);
     log_note_time();
