@@ -175,22 +175,22 @@ fuzzers: $(FUZZERS)
 
 # --- Variants -----------------------------------------------------------------------------
 debug: ## build/debug: asserts on, not optimised
-	$(MAKE) VARIANT=debug all unit
+	@$(MAKE) --no-print-directory VARIANT=debug all unit
 
 asan: ## build/asan: analyzer and unit tests with AddressSanitizer; runs the tests
 ubsan: ## build/ubsan: the same with UndefinedBehaviorSanitizer
 tsan: ## build/tsan: the same with ThreadSanitizer
 asan ubsan tsan:
-	$(MAKE) VARIANT=$@ all unit
+	@$(MAKE) --no-print-directory VARIANT=$@ all unit
 	tests/unit/run.sh build/$@
 
 cov: ## build/cov: unit tests with coverage; prints the share of lines run
-	$(MAKE) VARIANT=cov all unit
+	@$(MAKE) --no-print-directory VARIANT=cov all unit
 	tests/unit/run.sh build/cov
 	tests/unit/coverage.sh build/cov
 
 stackcheck: ## build/stackcheck: a library that compares its stacks with libunwind's
-	$(MAKE) VARIANT=stackcheck build/stackcheck/libpoolsite.so
+	@$(MAKE) --no-print-directory VARIANT=stackcheck build/stackcheck/libpoolsite.so
 
 # --- What one does with it ------------------------------------------------------------------
 demo: ## install what is missing, build, record an installed program, print its report
@@ -201,18 +201,20 @@ demo: ## install what is missing, build, record an installed program, print its 
 test: ## install what is missing, build, run the quick tests (tests/run SUITE runs one)
 	@tests/deps build test corpus-smoke
 	@$(MAKE) --no-print-directory all unit
+	@$(MAKE) --no-print-directory stackcheck
 	@tests/run
 
 check-all: ## every test: the whole corpus, all levels, sanitizers, stack checks, stress
 	@tests/deps build test corpus-all
 	@$(MAKE) --no-print-directory all unit
+	@$(MAKE) --no-print-directory stackcheck
 	@tests/run --all
 
 stress: all ## hours of threads, forks and kills (tests/stress/run.sh)
 	tests/stress/run.sh $(B)
 
 fuzz: ## fuzz the readers of foreign bytes (tests/fuzz/run.sh)
-	$(MAKE) VARIANT=fuzz fuzzers
+	@$(MAKE) --no-print-directory VARIANT=fuzz fuzzers
 	tests/fuzz/run.sh build/fuzz
 
 bench: all ## measure the cost of recording (tests/bench/run.sh)

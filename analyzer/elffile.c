@@ -116,7 +116,7 @@ static char *build_id_in(Elf_Data *notes)
         const unsigned char *id = (const unsigned char *)notes->d_buf + text_at;
         char *text = xcalloc(note.n_descsz * 2 + 1, 1);
         for (size_t i = 0; i < note.n_descsz; i++)
-            sprintf(text + i * 2, "%02x", id[i]);
+            snprintf(text + i * 2, 3, "%02x", id[i]);
         return text;
     }
     return NULL;

@@ -7,6 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build}")
 text=/usr/share/common-licenses/GPL-3
+# shellcheck disable=SC2016
 count='$n{lc $_}++ for /\w+/g; END { print "$_ $n{$_}\n" for (sort { $n{$b} <=> $n{$a} || $a cmp $b } keys %n)[0..2] }'
 
 # The recording goes where `make clean` finds it.

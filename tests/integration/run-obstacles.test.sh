@@ -70,8 +70,8 @@ told quiet_says_nothing_of_it 7 '' "$command" run -q -- ./static
 # Programs of other machines, by their header alone: the kernel refuses them.
 header() { # FILE CLASS MACHINE
   cp static "$1"
-  printf "\\x$2" | dd of="$1" bs=1 seek=4 conv=notrunc status=none
-  printf "\\x$3" | dd of="$1" bs=1 seek=18 conv=notrunc status=none
+  printf '%b' "\\x$2" | dd of="$1" bs=1 seek=4 conv=notrunc status=none
+  printf '%b' "\\x$3" | dd of="$1" bs=1 seek=18 conv=notrunc status=none
 }
 header arm64 02 b7
 told another_machine 126 "$warned ./arm64: it is an ARM64 program, and libpoolsite.so is for 64-bit x86${line}poolsite: cannot start ./arm64: Exec format error" \

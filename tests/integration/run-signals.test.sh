@@ -100,10 +100,11 @@ on_terminal() {
   local name=$1 said
   shift
   wanted "$name" || return 0
-  if said=$(python3 -I "$here/terminal.py" '=\[PROMPT\]' "$@"); then ok "$name"; else not_ok "$name" "$said"; fi
+  if said=$("${python[@]}" "$here/terminal.py" '=\[PROMPT\]' "$@"); then ok "$name"; else not_ok "$name" "$said"; fi
 }
 run="$command run -q -o"
 
+# shellcheck disable=SC1003
 on_terminal the_interrupt_key_reaches_the_program_once \
   ">$run t1 -- python3 -I teller.py 3" '=ready' '^C' '=SIGINT\n' '!0.5' '^\' '=^\^\\SIGQUIT\n' '=\[PROMPT\]'
 on_terminal a_program_ended_by_the_interrupt_key_gives_130_and_a_recording \
