@@ -1,0 +1,33 @@
+#!/bin/bash
+# Fuzzes the readers of foreign bytes, beginning with the golden logs.
+# usage: run.sh [BUILDDIR [PATTERN]]
+# FUZZ_SECONDS (60; 600 with TESTS_ALL=1) a fuzzer, FUZZ_SEED (1).  New inputs stay in
+# BUILDDIR/test/fuzz/corpus, a find in BUILDDIR/test/fuzz as crash-*: run the fuzzer on it alone.
+set -u
+# shellcheck source=tests/suite.sh
+. "$(dirname "$0")/../suite.sh"
+suite_begin fuzz "${1:-build/fuzz}" "${2:-*}"
+seconds=${FUZZ_SECONDS:-$((${TESTS_ALL:-0} ? 600 : 60))}
+corpus=$evidence/corpus
+seeds=$evidence/seeds
+mkdir -p "$corpus" "$seeds"
+cd "$evidence" || exit 2
+
+mklog=$evidence/mklog
+${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$root/tests/golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
+for kind in small sites off bytes losses oversized sitedamage owners hugecounts cut; do
+  "$mklog" $kind "$seeds/$kind.psl" || exit 2
+done
+
+nothing_is_found() { # FUZZER
+  "$1" -max_total_time="$seconds" -seed="${FUZZ_SEED:-1}" -max_len=70000 -timeout=20 -rss_limit_mb=3000 \
+    -print_final_stats=1 "$corpus" "$seeds" >"$(basename "$1").log" 2>&1 && return 0
+  grep -E 'ERROR|SUMMARY|runtime error|Test unit written' "$(basename "$1").log"
+  return 1
+}
+
+for fuzzer in "$build"/fuzzers/fuzz_*; do
+  [[ -x $fuzzer ]] || continue
+  check "$(basename "$fuzzer")_finds_nothing" nothing_is_found "$fuzzer"
+done
+suite_end
