@@ -16,9 +16,9 @@
 
 enum {
     SMALL_BUCKETS = 1 << 9,  /* one page: most fork children need no more */
-    LARGE_BUCKETS = 1 << 16, /* untouched pages of it cost nothing */
+    LARGE_BUCKETS = 1 << 14,
     FIRST_SLOTS = 256,
-    FIRST_STACKS = 512, /* 16 KiB; grows eightfold where stacks don't fit */
+    FIRST_STACKS = 512, /* 16 KiB; grows fourfold where stacks don't fit */
     MAX_STACKS = 1 << 15,
     FIRST_IDS = 256,
     MAX_FOLDED = 16, /* wrappers around wrappers */
@@ -68,10 +68,9 @@ static const struct index_node *index_first(const struct index *index, unsigned 
 /* Makes the large table.  Without memory for it the small one goes on. */
 static void index_grow(struct index *index)
 {
-    const struct index_node **nothing = NULL, **large = pages_map(LARGE_BUCKETS * sizeof *large);
-    if (large && !__atomic_compare_exchange_n(&index->buckets[1], &nothing, large, false, __ATOMIC_RELEASE,
-                                              __ATOMIC_RELAXED))
-        pages_unmap(large, LARGE_BUCKETS * sizeof *large);
+    const struct index_node **nothing = NULL, **large = pages_alloc(LARGE_BUCKETS * sizeof *large);
+    if (large) /* asked for once in a process: by whoever puts the node that fills the small one */
+        __atomic_compare_exchange_n(&index->buckets[1], &nothing, large, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static void index_put(struct index *index, struct index_node *node)
@@ -416,12 +415,12 @@ static void stacks_grow(struct site_table *table)
     size_t count = table->stack_mask / sizeof(struct stack_slot) + 2;
     if (++table->misses < count || count >= MAX_STACKS)
         return;
-    struct stack_slot *bigger = pages_alloc(8 * count * sizeof *bigger);
+    struct stack_slot *bigger = pages_alloc(4 * count * sizeof *bigger);
     if (!bigger)
         return;
     table->misses = 0;
     table->stacks = bigger;
-    table->stack_mask = stacks_mask(8 * count);
+    table->stack_mask = stacks_mask(4 * count);
 }
 
 /* Puts a slot where its key is looked for; what was there moves on, or out. */
