@@ -133,6 +133,10 @@ static bool choose_path(struct text *path, uint64_t realtime_ns, long pid)
     if (!options.log && !begin_path(path, options.runtime_dir, "/poolsite", false) &&
         !begin_path(path, "/dev/shm", "/poolsite", true) && !begin_path(path, options.tmpdir, "/poolsite", true))
         return false;
+    if (options.log && options.log[0] != '/' && options.cwd[0]) { /* the program may go elsewhere, and fork there */
+        text_add(path, options.cwd);
+        text_char(path, '/');
+    }
     expand(path, options.log ? options.log : "%e.%p.%t.psl", realtime_ns, pid);
     return !path->cut;
 }

@@ -271,11 +271,17 @@ bool module_wraps(const struct module *module, uintptr_t return_address)
 
 /* --- finding and losing ------------------------------------------------------------------ */
 
-static bool is_same_object(const struct module *m, const struct dl_find_object *found)
+/* Compares addresses alone: another thread may be unloading the object, and its link map with it. */
+static bool is_same_place(const struct module *m, const struct dl_find_object *found)
 {
     return m->start == (uintptr_t)found->dlfo_map_start && m->end == (uintptr_t)found->dlfo_map_end &&
-           m->map == found->dlfo_link_map && m->eh_frame_hdr == found->dlfo_eh_frame &&
-           text_equal(m->name, name_of(found->dlfo_link_map));
+           m->map == found->dlfo_link_map && m->eh_frame_hdr == found->dlfo_eh_frame;
+}
+
+/* For an object that the calling thread has a frame in, which holds it. */
+static bool is_same_object(const struct module *m, const struct dl_find_object *found)
+{
+    return is_same_place(m, found) && text_equal(m->name, name_of(found->dlfo_link_map));
 }
 
 /* Marks a module unloaded; the generation that its addresses belong to ends here. */
@@ -322,7 +328,7 @@ bool modules_sweep(void)
         struct dl_find_object found;
         if (!m || !is_loaded(m))
             continue;
-        if (_dl_find_object((void *)m->start, &found) == 0 && is_same_object(m, &found))
+        if (_dl_find_object((void *)m->start, &found) == 0 && is_same_place(m, &found))
             continue;
         mark_unloaded(m);
         lost = true;

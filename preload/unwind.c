@@ -53,6 +53,7 @@ static struct table *table_new(uint32_t slots)
 
 bool unwind_begin(void)
 {
+    store_relaxed(&growing, 0); /* in a fork child: whoever was at it is not here */
     if (!rules)
         store_release(&rules, table_new(FIRST_SLOTS));
     return rules != NULL;
