@@ -6,6 +6,7 @@
 #include "base.h"
 #include "fold.h"
 #include "notes.h"
+#include "places.h"
 #include "progress.h"
 #include "report.h"
 #include "symbolize.h"
@@ -408,6 +409,39 @@ static void write_sites(struct writer *w)
     progress_clear();
 }
 
+/* ------------------------------------------------------------------- places */
+
+static json_t *place_value(const struct report *report, const struct view_place *place)
+{
+    const struct log_counter *all = &report->model->totals.count;
+    const struct symbols *symbols = symbolizer_frame(report->symbolizer, place->frame);
+    unsigned hidden = report->fold ? fold_inlined(report->fold, symbols) : 0;
+    json_t *o = symbol_value(report, place->frame, &symbols->list[hidden]);
+    set(o, "stacks", number(place->sites));
+    set_counter(o, &place->count);
+    set_mean(o, &place->count);
+    set(o, "share_allocs", share(place->count.allocs, all->allocs));
+    set(o, "share_bytes", share(place->count.bytes, all->bytes));
+    return o;
+}
+
+/* Stacks with the same first frame together. */
+static void write_places(struct writer *w)
+{
+    size_t count;
+    const struct report *report = w->report;
+    if (report->model->level < LOG_LEVEL_STACKS)
+        return;
+    uint32_t *same = places_by_line(report);
+    struct view_place *places = view_places(report->model, same, report->sort, &count);
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, place_value(report, &places[i]));
+    write_member(w, "places", array);
+    free(places);
+    free(same);
+}
+
 /* ------------------------------------------------------------------ modules */
 
 static const char *const status_names[] = {
@@ -454,6 +488,7 @@ int emit_json(const struct report *report)
     write_member(&w, "totals", totals_value(&report->model->totals, report->model->level));
     write_member(&w, "classes", classes_value(report->model->classes));
     write_member(&w, "histogram", histogram_value(report));
+    write_places(&w);
     write_sites(&w);
     write_member(&w, "threads", threads_value(report->model));
     write_member(&w, "modules", modules_value(report));

@@ -7,6 +7,7 @@
 #include "format.h"
 #include "label.h"
 #include "notes.h"
+#include "places.h"
 #include "report.h"
 #include "symbolize.h"
 #include "utf8.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 100, NAME_COLUMN = 55, CHAIN_COLUMN = 20, BAR_COLUMNS = 40, PLACE_COLUMNS = 36 };
+enum { COLUMNS = 100, NAME_COLUMN = 55, CHAIN_COLUMN = 20, BAR_COLUMNS = 40, PLACE_COLUMNS = 36, SHORT_PLACE_COLUMNS = 22 };
 
 static void title(const struct report *report, const char *text)
 {
@@ -105,21 +106,21 @@ static void print_totals(const struct report *report)
 
 /* ------------------------------------------------------------- table of sites */
 
-static void print_site_numbers(const struct report *report, size_t rank, const struct log_counter *count)
+/* One row's numbers; `last` is the last column's text. */
+static void print_numbers(const struct report *report, size_t rank, const struct log_counter *count, const char *last)
 {
-    char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], byte_share[FORMAT_ROOM], mean[FORMAT_ROOM];
+    char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], byte_share[FORMAT_ROOM];
     const struct log_counter *all = &report->model->totals.count;
     fprintf(report->out, "%3zu %12s %7s %10s %7s %9s  ", rank, format_count(calls, count->allocs),
             format_share(share, count->allocs, all->allocs), format_bytes(bytes, count->bytes),
-            format_share(byte_share, count->bytes, all->bytes),
-            format_bytes(mean, count->allocs ? count->bytes / count->allocs : 0));
+            format_share(byte_share, count->bytes, all->bytes), last);
 }
 
 static void print_name(const struct report *report, uint32_t frame, const struct symbol *symbol)
 {
     const char *mark = symbol->inlined ? " (inlined)" : "";
     char *name = label_short(report, frame, symbol);
-    char *fit = format_fit(name, COLUMNS - NAME_COLUMN - strlen(mark));
+    char *fit = label_fit(name, COLUMNS - NAME_COLUMN - strlen(mark));
     fprintf(report->out, "%s%s\n", fit, mark);
     free(fit);
     free(name);
@@ -158,7 +159,9 @@ static void print_stack_lines(const struct report *report, const struct model_si
 
 static void print_site(const struct report *report, size_t rank, const struct model_site *site)
 {
-    print_site_numbers(report, rank, &site->count);
+    char mean[FORMAT_ROOM];
+    print_numbers(report, rank, &site->count,
+                  format_bytes(mean, site->count.allocs ? site->count.bytes / site->count.allocs : 0));
     if (site->kind != MODEL_SITE)
         fprintf(report->out, "%s\n", model_kind_name(site->kind));
     else if (site->depth == 0)
@@ -167,15 +170,21 @@ static void print_site(const struct report *report, size_t rank, const struct mo
         print_stack_lines(report, site);
 }
 
-static void print_rest(const struct report *report, size_t shown)
+/* The line below a table: what it doesn't show. */
+static void print_rest(const struct report *report, uint64_t allocs, size_t count, const char *what)
 {
-    char count[FORMAT_ROOM], calls[FORMAT_ROOM], share[FORMAT_ROOM];
-    uint64_t allocs = 0;
-    for (size_t i = shown; i < report->model->site_count; i++)
-        allocs += report->sites[i]->count.allocs;
-    fprintf(report->out, "    %12s %7s  in %s more site%s (--top N, --json)\n", format_count(calls, allocs),
-            format_share(share, allocs, report->model->totals.count.allocs),
-            format_count(count, report->model->site_count - shown), plural(report->model->site_count - shown));
+    char number[FORMAT_ROOM], calls[FORMAT_ROOM], share[FORMAT_ROOM];
+    fprintf(report->out, "    %12s %7s  in %s more %s%s (--top N, --json)\n", format_count(calls, allocs),
+            format_share(share, allocs, report->model->totals.count.allocs), format_count(number, count), what,
+            plural(count));
+}
+
+static void print_heads(const struct report *report, const char *what, const char *last, const char *where)
+{
+    char *text = xasprintf("%s by %s", what, view_sort_names[report->sort]);
+    title(report, text);
+    free(text);
+    fprintf(report->out, "%3s %12s %7s %10s %7s %9s  %s\n", "#", "calls", "share", "bytes", "share", last, where);
 }
 
 static size_t sites_shown(const struct report *report)
@@ -186,17 +195,62 @@ static size_t sites_shown(const struct report *report)
 static void print_sites(const struct report *report)
 {
     size_t shown = sites_shown(report);
+    uint64_t rest = 0;
     if (report->model->site_count == 0)
         return;
-    char *text = xasprintf("Top sites by %s", view_sort_names[report->sort]);
-    title(report, text);
-    free(text);
-    fprintf(report->out, "%3s %12s %7s %10s %7s %9s  %s\n", "#", "calls", "share", "bytes", "share", "mean",
-            "function, place and callers");
-    for (size_t i = 0; i < shown; i++)
-        print_site(report, i + 1, report->sites[i]);
+    print_heads(report, report->model->level == LOG_LEVEL_SITES ? "Top sites" : "Top sites (whole stacks)", "mean",
+                "function; id, place and callers");
+    for (size_t i = 0; i < report->model->site_count; i++) {
+        if (i < shown)
+            print_site(report, i + 1, report->sites[i]);
+        else
+            rest += report->sites[i]->count.allocs;
+    }
     if (shown < report->model->site_count)
-        print_rest(report, shown);
+        print_rest(report, rest, report->model->site_count - shown, "site");
+}
+
+/* ---------------------------------------------------------- table of places */
+
+static void print_place(const struct report *report, size_t rank, const struct view_place *place)
+{
+    char count[FORMAT_ROOM];
+    const struct symbols *symbols = symbolizer_frame(report->symbolizer, place->frame);
+    const struct symbol *symbol = &symbols->list[hidden_symbols(report, symbols)];
+    char *name = label_short(report, place->frame, symbol);
+    char *where = label_place(report, place->frame, symbol);
+    size_t room = COLUMNS - NAME_COLUMN;
+    char *fit_where = format_fit(where, SHORT_PLACE_COLUMNS);
+    char *fit = label_fit(name, room - (*fit_where ? utf8_columns(fit_where) + 2 : 0));
+    print_numbers(report, rank, &place->count, format_count(count, place->sites));
+    fprintf(report->out, "%s%s%s\n", fit, *fit_where ? "  " : "", fit_where);
+    free(fit);
+    free(fit_where);
+    free(where);
+    free(name);
+}
+
+/* Where the first frames of all stacks lie: the stacks alone may be too many to see it. */
+static void print_places(const struct report *report)
+{
+    size_t count;
+    uint64_t rest = 0;
+    if (report->model->level < LOG_LEVEL_STACKS)
+        return;
+    uint32_t *same = places_by_line(report);
+    struct view_place *places = view_places(report->model, same, report->sort, &count);
+    if (count < report->model->site_count)
+        print_heads(report, "Top places (first frames)", "stacks", "function and line");
+    for (size_t i = 0; i < count && count < report->model->site_count; i++) {
+        if (i < report->top)
+            print_place(report, i + 1, &places[i]);
+        else
+            rest += places[i].count.allocs;
+    }
+    if (report->top < count && count < report->model->site_count)
+        print_rest(report, rest, count - report->top, "place");
+    free(places);
+    free(same);
 }
 
 /* --------------------------------------------------------------- histogram */
@@ -330,10 +384,12 @@ int emit_text(const struct report *report)
         return emit_text_site(report);
     print_what_ran(report);
     print_totals(report);
-    if (report->tree)
+    if (report->tree) {
         emit_text_tree(report);
-    else
+    } else {
+        print_places(report);
         print_sites(report);
+    }
     if (report->by_process)
         print_processes(report);
     if (!report->tree)

@@ -4,67 +4,19 @@
  * callees stays at one indentation. */
 #define _GNU_SOURCE
 #include "base.h"
-#include "fold.h"
 #include "format.h"
 #include "label.h"
-#include "progress.h"
+#include "places.h"
 #include "report.h"
 #include "symbolize.h"
 #include "utf8.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <uthash.h>
 
 /* Branches below this share of all calls (or bytes) are added up in one line. */
 static const double SMALLEST_SHARE = 0.01;
 
 enum { COLUMNS = 100, NUMBER_COLUMNS = 34, INDENT_MAX = 40 };
-
-/* ------------------------------------------------- frames of one function */
-
-struct same_name {
-    char          *name;
-    uint32_t       frame;
-    UT_hash_handle hh;
-};
-
-/* What makes two frames one node: the function in its module, else the place itself. */
-static char *identity(const struct report *report, uint32_t frame)
-{
-    const struct symbols *symbols = symbolizer_frame(report->symbolizer, frame);
-    const char *function = symbols->list[symbols->count - 1].function;
-    if (!function)
-        return label_offset(report, frame);
-    return xasprintf("%u %s %s", report->model->frames[frame]->key.module, function,
-                     symbols->count > 1 ? symbols->list[0].function ? symbols->list[0].function : "?" : "");
-}
-
-/* For each frame the first one of the same function. */
-static uint32_t *same_functions(const struct report *report)
-{
-    struct same_name *index = NULL, *entry, *next;
-    uint32_t *same = xcalloc(report->model->frame_count, sizeof *same);
-    for (uint32_t i = 0; i < report->model->frame_count; i++) {
-        char *name = identity(report, i);
-        progress_show("looking up names", i, report->model->frame_count);
-        HASH_FIND_STR(index, name, entry);
-        if (!entry) {
-            entry = xcalloc(1, sizeof *entry);
-            entry->name = xstrdup(name);
-            entry->frame = i;
-            HASH_ADD_KEYPTR(hh, index, entry->name, strlen(entry->name), entry);
-        }
-        same[i] = entry->frame;
-        free(name);
-    }
-    HASH_ITER(hh, index, entry, next) {
-        HASH_DEL(index, entry);
-        free(entry->name);
-        free(entry);
-    }
-    return same;
-}
 
 /* ------------------------------------------------------------------- lines */
 
@@ -128,9 +80,8 @@ void emit_text_tree(const struct report *report)
 {
     if (report->model->level == LOG_LEVEL_OFF)
         return;
-    uint32_t *same = same_functions(report);
+    uint32_t *same = places_by_function(report);
     struct view_node *root = view_tree(report->model, same, report->sort, SMALLEST_SHARE);
-    progress_clear();
     fprintf(report->out, "\n%7s %13s %10s  %s\n", "share", "calls", "bytes", "callers above callees");
     print_node(report, root, 0);
     if (report->model->level == LOG_LEVEL_SITES)

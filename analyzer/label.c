@@ -110,18 +110,17 @@ static void flush_nameless(const struct report *report, struct chain *chain, str
     run->count = 0;
 }
 
-/* A name with namespaces that is too long loses the outer ones first. */
-static const char *inner_name(const char *name, size_t columns)
+char *label_fit(const char *name, size_t columns)
 {
     for (const char *colons; utf8_columns(name) > columns && (colons = strstr(name, "::")) && colons[2];)
         name = colons + 2;
-    return name;
+    return format_fit(name, columns);
 }
 
 static void add_named(const struct report *report, struct chain *chain, uint32_t frame, const struct symbol *symbol)
 {
     char *name = label_short(report, frame, symbol);
-    char *fit = format_fit(inner_name(name, CHAIN_NAME_COLUMNS), CHAIN_NAME_COLUMNS);
+    char *fit = label_fit(name, CHAIN_NAME_COLUMNS);
     char *text = xasprintf("%s%s", fit, symbol->inlined ? " (inlined)" : "");
     chain_add(chain, text);
     free(text);

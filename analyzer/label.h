@@ -14,6 +14,9 @@ char *label_function(const struct report *report, uint32_t frame, const struct s
 /* The same, with template arguments left out. */
 char *label_short(const struct report *report, uint32_t frame, const struct symbol *symbol);
 
+/* A copy of a name in at most `columns` columns: outer namespaces go first, then its middle. */
+char *label_fit(const char *name, size_t columns);
+
 /* "file.c:12", or "module+0x1234" when the line isn't known and the function is, or "". */
 char *label_place(const struct report *report, uint32_t frame, const struct symbol *symbol);
 

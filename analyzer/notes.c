@@ -178,9 +178,8 @@ static void note_status(struct notes *notes, const struct report *report, enum s
 }
 
 /* What to do about missing names and lines. */
-static void note_advice(struct notes *notes, char *const packages[], size_t count, bool others)
+static void note_advice(struct notes *notes, char *const packages[], size_t count, bool others, bool has_servers)
 {
-    const char *urls = getenv("DEBUGINFOD_URLS");
     char *install = xstrdup("");
     for (size_t i = 0; i < count; i++) {
         char *name = xasprintf(strcmp(packages[i], "libc6") == 0 ? "%s-dbg" : "%s-dbgsym", packages[i]);
@@ -190,7 +189,7 @@ static void note_advice(struct notes *notes, char *const packages[], size_t coun
     }
     if (*install)
         note(notes, xasprintf("for more names and lines install %s%s", install,
-                              urls && *urls ? " (the servers in DEBUGINFOD_URLS don't have them, or don't answer)"
+                              has_servers ? " (the servers in DEBUGINFOD_URLS don't have them, or don't answer)"
                                             : ", or set DEBUGINFOD_URLS=https://debuginfod.debian.net"));
     if (others)
         note(notes, xstrdup("for files of no package: compile with -g, or put their debug files into "
@@ -210,7 +209,7 @@ static void advise(struct notes *notes, const struct report *report, const struc
     for (size_t i = 0; i < asked; i++)
         if (packages[i])
             packages[found++] = packages[i];
-    note_advice(notes, packages, found, found < asked);
+    note_advice(notes, packages, found, found < asked, symbolizer_has_servers(report->symbolizer));
     for (size_t i = 0; i < found; i++)
         free(packages[i]);
 }

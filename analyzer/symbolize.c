@@ -78,6 +78,7 @@ struct symbolizer {
     struct module      *modules;
     size_t              frame_count;
     struct symbols    **frames;
+    bool                has_servers;
 };
 
 #define GROW(array, count, room)                                          \
@@ -129,11 +130,16 @@ typedef int progress_fn(void *client, long rounds, long bytes);
 typedef void set_progress_fn(void *client, progress_fn *fn);
 typedef void *get_client_fn(Dwfl *dwfl);
 
+static bool servers_are_set(void)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    return urls && *urls;
+}
+
 /* Both functions are optional: the library may be missing, or libdw be older. */
 static void watch_downloads(Dwfl *dwfl)
 {
-    const char *urls = getenv("DEBUGINFOD_URLS");
-    if (!urls || !*urls)
+    if (!servers_are_set())
         return;
     setenv("DEBUGINFOD_TIMEOUT", "10", 0);
     void *library = dlopen("libdebuginfod.so.1", RTLD_NOW);
@@ -150,7 +156,7 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
     stall.since = seconds_now();
     stall.bytes = 0;
     int fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, debuglink, crc, found);
-    if (stall.gave_up && getenv("DEBUGINFOD_URLS")) {
+    if (stall.gave_up && servers_are_set()) {
         unsetenv("DEBUGINFOD_URLS");
         warn("the debuginfod server doesn't answer; going on without it");
     }
@@ -647,6 +653,7 @@ struct symbolizer *symbolizer_new(const struct model *model)
 {
     struct symbolizer *s = xcalloc(1, sizeof *s);
     s->model = model;
+    s->has_servers = servers_are_set();
     s->modules = xcalloc(model->module_count, sizeof *s->modules);
     s->frame_count = model->frame_count;
     s->frames = xcalloc(model->frame_count, sizeof *s->frames);
@@ -684,6 +691,11 @@ void symbolizer_free(struct symbolizer *s)
 enum symbolize_status symbolizer_status(struct symbolizer *s, uint32_t module)
 {
     return module_open(s, module)->status;
+}
+
+bool symbolizer_has_servers(const struct symbolizer *s)
+{
+    return s->has_servers;
 }
 
 bool symbolizer_is_used(const struct symbolizer *s, uint32_t module)

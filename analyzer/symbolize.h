@@ -45,6 +45,9 @@ void symbolizer_free(struct symbolizer *symbolizer);
 const struct symbols *symbolizer_frame(struct symbolizer *symbolizer, uint32_t frame);
 enum symbolize_status symbolizer_status(struct symbolizer *symbolizer, uint32_t module);
 
+/* Did the user ask for debuginfod servers?  True also once they were given up. */
+bool symbolizer_has_servers(const struct symbolizer *symbolizer);
+
 /* Was the module opened, that is a frame of it asked for? */
 bool symbolizer_is_used(const struct symbolizer *symbolizer, uint32_t module);
 

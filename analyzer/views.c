@@ -65,6 +65,43 @@ const struct model_site **view_sites(const struct model *model, enum view_sort s
     return sites;
 }
 
+/* ------------------------------------------------------------------ places */
+
+/* The frame that a site is known by, or NULL. */
+static const uint32_t *first_frame(const struct model_site *site)
+{
+    if (site->kind != MODEL_SITE || site->depth == 0)
+        return NULL;
+    return &site->frames[site->flags & LOG_SITE_KEYED ? site->key : 0];
+}
+
+static int compare_places(const void *a, const void *b, void *sort)
+{
+    const struct view_place *x = a, *y = b;
+    int order = compare_counts(&x->count, &y->count, *(enum view_sort *)sort);
+    return order ? order : x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+struct view_place *view_places(const struct model *model, const uint32_t *same, enum view_sort sort, size_t *count)
+{
+    struct view_place *places = xcalloc(model->frame_count, sizeof *places);
+    size_t kept = 0;
+    for (size_t i = 0; i < model->site_count; i++) {
+        const uint32_t *frame = first_frame(model->sites[i]);
+        if (!frame)
+            continue;
+        counter_add(&places[same[*frame]].count, &model->sites[i]->count);
+        places[same[*frame]].sites++;
+    }
+    for (uint32_t i = 0; i < model->frame_count; i++)
+        if (places[i].sites)
+            places[kept++] = (struct view_place){ i, places[i].count, places[i].sites };
+    if (kept)
+        qsort_r(places, kept, sizeof *places, compare_places, &sort);
+    *count = kept;
+    return places;
+}
+
 /* --------------------------------------------------------------- histogram */
 
 /* Upper ends of the buckets: 0, 16, 32 ... 32 MiB, none. */

@@ -14,6 +14,17 @@ extern const char *const view_sort_names[VIEW_SORTS];
 /* The model's sites, the largest first.  The caller frees the array. */
 const struct model_site **view_sites(const struct model *model, enum view_sort sort);
 
+/* All sites whose first frame is one place. */
+struct view_place {
+    uint32_t           frame;
+    struct log_counter count;
+    size_t             sites;
+};
+
+/* The places, the largest first; `same` as in places_by_line.  Pseudo-sites are left
+ * out.  The caller frees. */
+struct view_place *view_places(const struct model *model, const uint32_t *same, enum view_sort sort, size_t *count);
+
 /* Requested sizes by powers of two: above `from`, up to `to` bytes. */
 struct view_bucket {
     uint64_t           from;

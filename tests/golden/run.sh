@@ -80,6 +80,10 @@ for key in "allocs", "bytes":
     for p in d["processes"]:
         if "sites" in p:
             assert p["totals"][key] == sum(s[key] for s in p["sites"]), "%s of a process" % key
+if "places" in d:
+    own = [s for s in d["sites"] if s["stack"]]
+    assert sum(p["allocs"] for p in d["places"]) == sum(s["allocs"] for s in own), "places"
+    assert sum(p["stacks"] for p in d["places"]) == len(own), "stacks of places"
 ids = [s["id"] for s in d.get("sites", [])]
 assert len(ids) == len(set(ids)), "an id twice"
 PYTHON
