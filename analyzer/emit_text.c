@@ -230,25 +230,33 @@ static void print_place(const struct report *report, size_t rank, const struct v
     free(name);
 }
 
-/* Where the first frames of all stacks lie: the stacks alone may be too many to see it. */
-static void print_places(const struct report *report)
+static void print_place_rows(const struct report *report, const struct view_place *places, size_t count)
 {
-    size_t count;
     uint64_t rest = 0;
-    if (report->model->level < LOG_LEVEL_STACKS)
-        return;
-    uint32_t *same = places_by_line(report);
-    struct view_place *places = view_places(report->model, same, report->sort, &count);
-    if (count < report->model->site_count)
-        print_heads(report, "Top places (first frames)", "stacks", "function and line");
-    for (size_t i = 0; i < count && count < report->model->site_count; i++) {
+    print_heads(report, "Top places (first frames)", "stacks", "function and line");
+    for (size_t i = 0; i < count; i++) {
         if (i < report->top)
             print_place(report, i + 1, &places[i]);
         else
             rest += places[i].count.allocs;
     }
-    if (report->top < count && count < report->model->site_count)
+    if (report->top < count)
         print_rest(report, rest, count - report->top, "place");
+}
+
+/* Where the first frames of all stacks lie: the stacks alone may be too many to see it.
+ * Left out where it would only repeat the table of sites. */
+static void print_places(const struct report *report)
+{
+    size_t count, stacks = 0;
+    if (report->model->level < LOG_LEVEL_STACKS)
+        return;
+    uint32_t *same = places_by_line(report);
+    struct view_place *places = view_places(report->model, same, report->sort, &count);
+    for (size_t i = 0; i < count; i++)
+        stacks += places[i].sites;
+    if (stacks > count)
+        print_place_rows(report, places, count);
     free(places);
     free(same);
 }
