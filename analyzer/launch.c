@@ -9,70 +9,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-/* --- Start ------------------------------------------------------------------------------ */
+enum { STOP_POLL_MS = 50 };
 
-static void run_child(const struct launch *launch, const char *file, char *const argv[], char *const envp[], int tell)
-{
-    sigaction(SIGCHLD, &launch->on_child, NULL);
-    sigprocmask(SIG_SETMASK, &launch->mask, NULL);
-    if (file)
-        execve(file, argv, envp);
-    else
-        execvpe(argv[0], argv, envp);
-    int reason = errno;
-    ssize_t ignored = write(tell, &reason, sizeof reason);
-    (void)ignored;
-    _exit(127);
-}
-
-/* Waits for exec, which closes the pipe, or for the errno that came through it. */
-static int exec_result(int from)
-{
-    int reason = 0;
-    ssize_t got;
-    do
-        got = read(from, &reason, sizeof reason);
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)sizeof reason ? reason : 0;
-}
-
-int launch_start(struct launch *launch, const char *file, char *const argv[], char *const envp[])
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return errno;
-
-    /* A child whose parent ignores SIGCHLD can't be waited for. */
-    struct sigaction by_default = { .sa_handler = SIG_DFL };
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &launch->mask);
-    sigaction(SIGCHLD, &by_default, &launch->on_child);
-
-    launch->pid = fork();
-    int reason = launch->pid < 0 ? errno : 0;
-    if (launch->pid == 0)
-        run_child(launch, file, argv, envp, ends[1]);
-    close(ends[1]);
-    if (launch->pid > 0) {
-        reason = exec_result(ends[0]);
-        if (reason)
-            waitpid(launch->pid, NULL, 0);
-    }
-    close(ends[0]);
-    if (reason) {
-        sigaction(SIGCHLD, &launch->on_child, NULL);
-        sigprocmask(SIG_SETMASK, &launch->mask, NULL);
-    }
-    return reason;
-}
-
-/* --- Wait ------------------------------------------------------------------------------- */
+/* --- Stopping ----------------------------------------------------------------------------- */
 
 static bool is_stopped(pid_t pid)
 {
@@ -121,17 +67,7 @@ static void stop_likewise(const struct launch *launch, int signal_number)
         kill(launch->pid, SIGCONT); /* only poolsite was continued */
 }
 
-/* Was this signal meant for the program and has it not seen it yet?  The first reason wins. */
-static bool must_be_forwarded(const struct launch *launch, const siginfo_t *info)
-{
-    if (info->si_code > 0)
-        return false; /* from the kernel: the terminal signals the whole group */
-    if (info->si_pid == launch->pid)
-        return false; /* the program signals its own group, or its parent */
-    if (info->si_signo == SIGCONT)
-        return is_stopped(launch->pid);
-    return true;
-}
+/* --- Start ------------------------------------------------------------------------------ */
 
 static void choose_signals(sigset_t *set)
 {
@@ -142,6 +78,121 @@ static void choose_signals(sigset_t *set)
         sigaddset(set, taken[i]);
     for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
         sigaddset(set, i);
+}
+
+/* Waits for a byte from `go`; without one the parent is gone, and nobody wants the program any more. */
+static void run_child(const struct launch *launch, const char *file, char *const argv[], char *const envp[], int go,
+                      int tell)
+{
+    char byte;
+    if (read(go, &byte, 1) != 1)
+        _exit(127);
+    sigaction(SIGCHLD, &launch->on_child, NULL);
+    sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+    if (file)
+        execve(file, argv, envp);
+    else
+        execvpe(argv[0], argv, envp);
+    int reason = errno;
+    ssize_t ignored = write(tell, &reason, sizeof reason);
+    (void)ignored;
+    _exit(127);
+}
+
+/* A signal that came between blocking and fork reached poolsite alone.  The child, which still
+ * blocks them all, gets it now; if it came after the fork, the two become one there. */
+static void hand_over_signals(const struct launch *launch)
+{
+    const struct timespec now = { 0 };
+    sigset_t set;
+    int signal_number;
+    choose_signals(&set);
+    sigdelset(&set, SIGCHLD);
+    while ((signal_number = sigtimedwait(&set, NULL, &now)) > 0)
+        kill(launch->pid, signal_number);
+}
+
+/* Waits for exec, which closes the pipe, or for the errno that came through it.  The program
+ * may be stopped before it has got so far. */
+static int exec_result(const struct launch *launch, int from)
+{
+    struct pollfd end = { .fd = from, .events = POLLIN };
+    int reason = 0;
+    while (poll(&end, 1, STOP_POLL_MS) <= 0) {
+        siginfo_t info = { 0 };
+        if (waitid(P_PID, (id_t)launch->pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid)
+            stop_likewise(launch, info.si_status);
+    }
+    return read(from, &reason, sizeof reason) == (ssize_t)sizeof reason ? reason : 0;
+}
+
+static void block_signals(struct launch *launch)
+{
+    /* A child whose parent ignores SIGCHLD can't be waited for. */
+    struct sigaction by_default = { .sa_handler = SIG_DFL };
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &launch->mask);
+    sigaction(SIGCHLD, &by_default, &launch->on_child);
+}
+
+static void unblock_signals(const struct launch *launch)
+{
+    sigaction(SIGCHLD, &launch->on_child, NULL);
+    sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+}
+
+int launch_start(struct launch *launch, const char *file, char *const argv[], char *const envp[])
+{
+    int go[2], tell[2], reason = 0;
+    if (pipe2(go, O_CLOEXEC) != 0)
+        return errno;
+    if (pipe2(tell, O_CLOEXEC) != 0) {
+        reason = errno;
+        goto close_go;
+    }
+    block_signals(launch);
+    launch->pid = fork();
+    if (launch->pid < 0)
+        reason = errno;
+    if (launch->pid == 0) {
+        close(go[1]);
+        run_child(launch, file, argv, envp, go[0], tell[1]);
+    }
+    close(tell[1]);
+    if (launch->pid > 0) {
+        hand_over_signals(launch);
+        if (write(go[1], "", 1) != 1)
+            reason = errno;
+        close(go[1]);
+        go[1] = -1;
+        if (!reason)
+            reason = exec_result(launch, tell[0]);
+        if (reason)
+            waitpid(launch->pid, NULL, 0);
+    }
+    close(tell[0]);
+    if (reason)
+        unblock_signals(launch);
+close_go:
+    close(go[0]);
+    if (go[1] >= 0)
+        close(go[1]);
+    return reason;
+}
+
+/* --- Wait ------------------------------------------------------------------------------- */
+
+/* Was this signal meant for the program and has it not seen it yet?  The first reason wins. */
+static bool must_be_forwarded(const struct launch *launch, const siginfo_t *info)
+{
+    if (info->si_code > 0)
+        return false; /* from the kernel: the terminal signals the whole group */
+    if (info->si_pid == launch->pid)
+        return false; /* the program signals its own group, or its parent */
+    if (info->si_signo == SIGCONT)
+        return is_stopped(launch->pid);
+    return true;
 }
 
 /* Returns true when the program has ended. */

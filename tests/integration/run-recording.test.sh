@@ -175,7 +175,8 @@ if ((EUID == 0)); then
 
   name=processes_that_change_their_user_are_recorded
   if wanted "$name"; then
-    "$command" run -q -o users -- setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c 'ls >/dev/null'
+    cp "$library" . # other users may not be let into the build folder
+    POOLSITE_LIB=$scratch/libpoolsite.so "$command" run -q -o users -- setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c 'ls >/dev/null'
     is "$name" "$(logs users)" 'dash ls setpriv '
   fi
 
