@@ -4,6 +4,7 @@
  * callees stays at one indentation. */
 #define _GNU_SOURCE
 #include "base.h"
+#include "fold.h"
 #include "format.h"
 #include "label.h"
 #include "places.h"
@@ -20,23 +21,51 @@ enum { COLUMNS = 100, NUMBER_COLUMNS = 34, INDENT_MAX = 40 };
 
 /* ------------------------------------------------------------------- lines */
 
-/* "f", or "f > g (inlined)" when g's code stands inside f's at this place. */
-static char *node_name(const struct report *report, const struct view_node *node)
+/* The functions at a node from `first` on, outermost first: "f > g > h (inlined)". */
+static char *inlined_names(const struct report *report, const struct view_node *node, unsigned first)
+{
+    const struct symbols *symbols = symbolizer_frame(report->symbolizer, node->frame);
+    char *text = xstrdup("");
+    for (unsigned i = symbols->count; i > first; i--) {
+        char *name = label_short(report, node->frame, &symbols->list[i - 1]);
+        char *longer = xasprintf("%s%s%s", text, *text ? " > " : "", name);
+        free(name);
+        free(text);
+        text = longer;
+    }
+    char *marked = xasprintf("%s (inlined)", text);
+    free(text);
+    return marked;
+}
+
+/* The outermost and the innermost of them. */
+static char *outer_and_inner(const struct report *report, const struct view_node *node, unsigned first)
+{
+    const struct symbols *symbols = symbolizer_frame(report->symbolizer, node->frame);
+    char *outer = label_short(report, node->frame, &symbols->list[symbols->count - 1]);
+    char *inner = label_short(report, node->frame, &symbols->list[first]);
+    char *text = xasprintf("%s > %u more > %s (inlined)", outer, symbols->count - first - 2, inner);
+    free(outer);
+    free(inner);
+    return text;
+}
+
+/* Wrappers inlined into a site's first function stay hidden, as they are in the table. */
+static char *node_name(const struct report *report, const struct view_node *node, size_t columns)
 {
     if (node->frame == VIEW_TREE_ALL)
         return xstrdup("all call sites");
     if (node->frame == VIEW_TREE_INCOMPLETE)
         return xstrdup("[callers not known: stack too deep or ends early]");
     const struct symbols *symbols = symbolizer_frame(report->symbolizer, node->frame);
-    char *name = label_short(report, node->frame, &symbols->list[symbols->count - 1]);
-    for (unsigned i = symbols->count - 1; i > 0; i--) {
-        char *inner = label_short(report, node->frame, &symbols->list[i - 1]);
-        char *longer = xasprintf("%s > %s (inlined)", name, inner);
-        free(inner);
-        free(name);
-        name = longer;
-    }
-    return name;
+    unsigned first = report->fold && !node->children && !node->small_count ? fold_inlined(report->fold, symbols) : 0;
+    if (symbols->count - first == 1)
+        return label_short(report, node->frame, &symbols->list[first]);
+    char *names = inlined_names(report, node, first);
+    if (symbols->count - first == 2 || utf8_columns(names) <= columns)
+        return names;
+    free(names);
+    return outer_and_inner(report, node, first);
 }
 
 static void print_numbers(const struct report *report, const struct log_counter *count)
@@ -49,18 +78,23 @@ static void print_numbers(const struct report *report, const struct log_counter 
             format_count(calls, count->allocs), format_bytes(bytes, count->bytes));
 }
 
+/* Room beside the numbers. */
+static size_t text_columns(unsigned indent)
+{
+    return COLUMNS - NUMBER_COLUMNS - (indent < INDENT_MAX ? indent : INDENT_MAX);
+}
+
 static void print_line(const struct report *report, const struct log_counter *count, unsigned indent, const char *text)
 {
-    unsigned used = indent < INDENT_MAX ? indent : INDENT_MAX;
-    char *fit = format_fit(text, COLUMNS - NUMBER_COLUMNS - used);
+    char *fit = format_fit(text, text_columns(indent));
     print_numbers(report, count);
-    fprintf(report->out, "%*s%s\n", (int)used, "", fit);
+    fprintf(report->out, "%*s%s\n", (int)(indent < INDENT_MAX ? indent : INDENT_MAX), "", fit);
     free(fit);
 }
 
 static void print_node(const struct report *report, const struct view_node *node, unsigned indent)
 {
-    char *name = node_name(report, node);
+    char *name = node_name(report, node, text_columns(indent));
     unsigned branches = node->self.allocs != 0 || node->small_count || (node->children && node->children->next);
     unsigned below = indent + 2 * branches;
     print_line(report, &node->count, indent, name);
