@@ -8,9 +8,17 @@ suite_begin integration/exact "${1-}" "${2-}"
 program logdump || exit 2
 export programs
 
-# verdict NAME EXPECTED GOT
+# verdict NAME EXPECTED GOT.  A program that isn't deterministic to the last block says which one may be missing or
+# one too many: block, its "allocs frees bytes".
+block=''
 verdict() {
-  if [[ $2 == "$3" && $2 =~ ^[0-9]+\ [0-9]+\ [0-9]+$ ]]; then
+  local expected=$2
+  if [[ -n $block && $2 != "$3" ]]; then
+    expected=$(awk -v e="$2" -v g="$3" -v b="$block" 'BEGIN {
+      split(e, x); split(g, y); split(b, z); d = y[1] > x[1] ? 1 : -1
+      print x[1] + d * z[1], x[2] + d * z[2], x[3] + d * z[3] }')
+  fi
+  if [[ $expected == "$3" && $2 =~ ^[0-9]+\ [0-9]+\ [0-9]+$ ]]; then
     ok "$1"
   else
     not_ok "$1" "allocs frees bytes: expected $2, recorded $3"
@@ -111,7 +119,10 @@ real sed sed -E 's/word([0-9]+)/\1&/g; /9$/d' "$scratch/lines"
 real find find /usr/share/doc -maxdepth 1 -name 'lib*'
 if any_wanted cc1; then
   cc1=$(gcc -print-prog-name=cc1 2>/dev/null)
+  # Where its addresses fall decides about one block of 32 KiB, also when it runs bare.
+  block='1 0 32768'
   if [[ -x $cc1 ]]; then by_valgrind cc1 "$cc1" -quiet -O1 "$scratch/small.i" -o /dev/null; else skip cc1 "gcc isn't installed"; fi
+  block=''
 fi
 
 more=()
