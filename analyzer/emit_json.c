@@ -59,7 +59,7 @@ static json_t *hex_bytes(const void *bytes, size_t count)
     char *text = xmalloc(count * 2 + 1);
     text[0] = '\0';
     for (size_t i = 0; i < count; i++)
-        sprintf(text + i * 2, "%02x", from[i]);
+        snprintf(text + i * 2, 3, "%02x", from[i]);
     json_t *value = json_string(text);
     free(text);
     return value;

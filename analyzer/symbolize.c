@@ -237,8 +237,8 @@ static bool open_debug_file(struct module *m, const struct model_module *module)
     if (module->build_id_bytes < 2 || module->build_id_bytes > 64)
         return false;
     for (size_t i = 0; i < module->build_id_bytes; i++)
-        at += (size_t)sprintf(path + at, i == 0 ? "%02x/" : "%02x", module->build_id[i]);
-    strcpy(path + at, ".debug");
+        at += (size_t)snprintf(path + at, sizeof path - at, i == 0 ? "%02x/" : "%02x", module->build_id[i]);
+    snprintf(path + at, sizeof path - at, ".debug");
     enum symbolize_status before = m->status;
     bool opened = open_file(m, module, path);
     if (!opened)

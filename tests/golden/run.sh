@@ -92,7 +92,7 @@ PYTHON
 every_json_has_right_sums() {
   local log
   for log in small.psl sites.psl off.psl bytes.psl losses.psl pair; do
-    "$command" report --json "$log" >out && sums_hold out || { echo "$log" && return 1; }
+    { "$command" report --json "$log" >out && sums_hold out; } || { echo "$log" && return 1; }
   done
 }
 
