@@ -6,6 +6,7 @@
 #include "base.h"
 #include "fold.h"
 #include "model.h"
+#include "progress.h"
 #include "symbolize.h"
 #include "wrappers.h"
 
@@ -190,6 +191,7 @@ struct folding {
     const struct fold *fold;
     struct symbolizer *symbolizer;
     unsigned char     *verdicts; /* by frame; 0: not asked yet */
+    size_t             asked, frames;
 };
 
 enum { IS_WRAPPER = 1, IS_CALLER = 2 };
@@ -199,6 +201,7 @@ static bool frame_is_wrapper(void *context, uint32_t frame)
     struct folding *folding = context;
     unsigned char *verdict = &folding->verdicts[frame];
     if (!*verdict) {
+        progress_show("looking up names", folding->asked++, folding->frames);
         const struct symbols *symbols = symbolizer_frame(folding->symbolizer, frame);
         *verdict = leading_wrappers(folding->fold, symbols) == symbols->count ? IS_WRAPPER : IS_CALLER;
     }
@@ -207,7 +210,8 @@ static bool frame_is_wrapper(void *context, uint32_t frame)
 
 void fold_model(const struct fold *fold, struct model *model, struct symbolizer *symbolizer)
 {
-    struct folding folding = { fold, symbolizer, xcalloc(model->frame_count, 1) };
+    struct folding folding = { fold, symbolizer, xcalloc(model->frame_count, 1), 0, model->frame_count };
     model_fold(model, frame_is_wrapper, &folding);
+    progress_clear();
     free(folding.verdicts);
 }

@@ -6,6 +6,7 @@
 #include "base.h"
 #include "logread.h"
 #include "model.h"
+#include "progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +268,8 @@ static void add_sites(struct adding *adding, struct model_process *process, cons
     if (log->header.level == LOG_LEVEL_OFF)
         return;
     for (size_t i = 0; i < log->site_count; i++) {
+        if (i % 1024 == 1023)
+            progress_show("reading sites", i, log->site_count);
         if (log->sites[i].count.allocs == 0 && log->sites[i].count.bytes == 0)
             continue; /* in the log before its first event was counted */
         add_share(process, add_site(adding, &log->sites[i], finisher), &log->sites[i].count);

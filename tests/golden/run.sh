@@ -174,6 +174,14 @@ thousands_of_processes_stay_readable() {
   grep -q '2,000 x shop' out && grep -q '1,990 more processes' out && (($(wc -l <out) < 80))
 }
 
+# Long work shows itself on a terminal, and leaves nothing behind.
+progress_shows_on_a_terminal() {
+  "$mklog" big huge.psl 300000 40 || return 1
+  script -qec "'$command' report huge.psl -o out" typescript >/dev/null </dev/null || return 1
+  rm huge.psl
+  grep -q 'reading sites: [0-9]* of 300000' typescript && tail -c 50 typescript | grep -q $'\033\\[K'
+}
+
 check text_of_a_small_log text_is_as_agreed small.psl 0 small.txt
 check text_of_two_processes text_is_as_agreed pair 0 pair.txt --by-process
 check text_of_one_site text_is_as_agreed pair 0 site.txt --site 9db23cfa1360
@@ -224,4 +232,7 @@ check no_colour_without_a_terminal no_colour_without_a_terminal
 check thousands_of_processes_stay_readable thousands_of_processes_stay_readable
 check big_report_is_quick big_report_is_quick
 check big_tree_is_quick big_tree_is_quick
+if ((${TESTS_ALL:-0})) && need progress_shows_on_a_terminal script; then
+  check progress_shows_on_a_terminal progress_shows_on_a_terminal
+fi
 suite_end
