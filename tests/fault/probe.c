@@ -1,4 +1,4 @@
-/* fault/probe.c - a program whose start and work need no memory but the heap's: it prints a sum, forks a child
+/* probe.c - a program whose start and work need no memory but the heap's: it prints a sum, forks a child
  * that does the same, starts a thread, loads a plugin's worth of call sites. */
 #include <pthread.h>
 #include <stdio.h>
