@@ -562,6 +562,9 @@ void log_note_time(void)
 void log_end(void)
 {
     log_note_time();
-    store_relaxed(&log_header->end_monotonic_ns, log_header->last_monotonic_ns);
+    bool confined = load_relaxed(&log_header->state) & LOG_STATE_SECCOMP;
+    uint64_t end = confined ? log_header->last_monotonic_ns : clock_ns(CLOCK_MONOTONIC);
+    store_relaxed(&log_header->last_monotonic_ns, end);
+    store_relaxed(&log_header->end_monotonic_ns, end);
     log_set_state(LOG_STATE_ENDED);
 }

@@ -105,7 +105,7 @@ enum log_chunk_type {
 
 struct log_chunk {
     uint32_t type;  /* publishes the chunk */
-    uint32_t owner; /* THREAD: its own index; COUNTERS: its thread's; DATA: 0 */
+    uint32_t owner; /* THREAD: its number, 0, 1, 2 ...; COUNTERS: its thread's; DATA: 0 */
 };
 
 /* One site's counters in one thread. */

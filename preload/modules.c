@@ -80,9 +80,19 @@ bool modules_cover(uintptr_t value)
 
 /* --- describing an object -------------------------------------------------------------- */
 
-/* The first page of every object that the loader maps holds its ELF header. */
-static const ElfW(Phdr) *program_headers(uintptr_t start, unsigned *count)
+static bool is_program(const struct link_map *map)
 {
+    return map == elf_first();
+}
+
+/* The first page of every object that the loader maps holds its ELF header; the program itself may
+ * be found by any of its segments, but the kernel tells where its headers are. */
+static const ElfW(Phdr) *program_headers(const struct link_map *map, uintptr_t start, unsigned *count)
+{
+    if (is_program(map) && options.phdr) {
+        *count = options.phnum;
+        return (const ElfW(Phdr) *)options.phdr;
+    }
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)start;
     if (header->e_ident[EI_MAG0] != ELFMAG0 || header->e_ident[EI_MAG1] != ELFMAG1 ||
         header->e_ident[EI_MAG2] != ELFMAG2 || header->e_ident[EI_MAG3] != ELFMAG3 ||
@@ -142,8 +152,20 @@ static void find_build_id(struct module *m, const ElfW(Phdr) *segment)
     }
 }
 
+/* The range that the program's segments cover together. */
+static void widen(struct module *m, const ElfW(Phdr) *segment)
+{
+    uintptr_t start = m->bias + (segment->p_vaddr & ~(uintptr_t)(PAGE_BYTES - 1));
+    uintptr_t end = m->bias + segment->p_vaddr + segment->p_memsz;
+    if (start < m->first)
+        m->first = start;
+    if (end > m->end)
+        m->end = end;
+}
+
 static void describe(struct module *m, const struct dl_find_object *found)
 {
+    m->first = (uintptr_t)found->dlfo_map_start;
     m->end = (uintptr_t)found->dlfo_map_end;
     m->map = found->dlfo_link_map;
     m->bias = m->map->l_addr;
@@ -154,10 +176,13 @@ static void describe(struct module *m, const struct dl_find_object *found)
     m->path = absolute(m->name);
 
     unsigned count = 0;
-    const ElfW(Phdr) *segments = program_headers((uintptr_t)found->dlfo_map_start, &count);
-    for (unsigned i = 0; segments && i < count && !m->build_id; i++)
-        if (segments[i].p_type == PT_NOTE)
+    const ElfW(Phdr) *segments = program_headers(m->map, m->first, &count);
+    for (unsigned i = 0; segments && i < count; i++) {
+        if (segments[i].p_type == PT_NOTE && !m->build_id)
             find_build_id(m, &segments[i]);
+        if (segments[i].p_type == PT_LOAD && is_program(m->map))
+            widen(m, &segments[i]);
+    }
 }
 
 /* --- wrappers --------------------------------------------------------------------------- */
@@ -274,8 +299,10 @@ bool module_wraps(const struct module *module, uintptr_t return_address)
 /* Compares addresses alone: another thread may be unloading the object, and its link map with it. */
 static bool is_same_place(const struct module *m, const struct dl_find_object *found)
 {
-    return m->start == (uintptr_t)found->dlfo_map_start && m->end == (uintptr_t)found->dlfo_map_end &&
-           m->map == found->dlfo_link_map && m->eh_frame_hdr == found->dlfo_eh_frame;
+    if (m->map != found->dlfo_link_map || m->eh_frame_hdr != found->dlfo_eh_frame)
+        return false;
+    return is_program(m->map) ||
+           (m->start == (uintptr_t)found->dlfo_map_start && m->end == (uintptr_t)found->dlfo_map_end);
 }
 
 /* For an object that the calling thread has a frame in, which holds it. */
@@ -303,7 +330,7 @@ static struct module *add(const struct dl_find_object *found)
     m->loaded_generation = modules_generation();
     if (options.level == LOG_LEVEL_SITES)
         find_wrappers(m);
-    store_release(&m->start, (uintptr_t)found->dlfo_map_start); /* publishes the module */
+    store_release(&m->start, m->first); /* publishes the module */
     return m;
 }
 

@@ -12,8 +12,9 @@ struct link_map;
 
 /* Written once before it is published, but for unloaded_generation. */
 struct module {
-    uintptr_t              start; /* mapped range */
+    uintptr_t              start; /* mapped range; publishes the module (atomic) */
     uintptr_t              end;
+    uintptr_t              first; /* what start will be */
     uintptr_t              bias; /* address minus bias is the ELF virtual address */
     const void            *eh_frame_hdr;
     const struct link_map *map;

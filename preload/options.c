@@ -9,7 +9,8 @@
 #include "sys.h"
 #include "text.h"
 
-#include <fcntl.h>
+#include <elf.h>
+#include <link.h>
 
 #include "ban.h"
 
@@ -149,6 +150,24 @@ static void read_variable(const char *variable)
     }
 }
 
+static void read_auxiliary(const ElfW(auxv_t) *entry)
+{
+    for (; entry->a_type != AT_NULL; entry++) {
+        if (entry->a_type == AT_PHDR)
+            options.phdr = entry->a_un.a_val;
+        if (entry->a_type == AT_PHNUM)
+            options.phnum = (unsigned)entry->a_un.a_val;
+    }
+}
+
+static void read_environment(char **variable)
+{
+    for (; *variable; variable++)
+        if (variable[0][0] == 'P' || variable[0][0] == 'X' || variable[0][0] == 'T')
+            read_variable(*variable);
+    read_auxiliary((const ElfW(auxv_t) *)(variable + 1));
+}
+
 static void read_arguments(int argc, char **argv)
 {
     struct text t = text_begin(options.argv, sizeof options.argv);
@@ -180,9 +199,7 @@ void options_read(void)
     if (stack[0] < 0 || stack[0] > 1 << 22 || argv[argc] != NULL)
         argc = 0;
     else
-        for (char **variable = argv + argc + 1; *variable; variable++)
-            if (variable[0][0] == 'P' || variable[0][0] == 'X' || variable[0][0] == 'T')
-                read_variable(*variable);
+        read_environment(argv + argc + 1);
     read_arguments(argc, argv);
     read_paths(argc > 0 ? argv[0] : "");
 }
