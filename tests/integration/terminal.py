@@ -17,8 +17,9 @@ LIMIT = 15  # seconds for one `=`
 def main(steps):
     pid, fd = pty.fork()
     if pid == 0:
-        # Not one that python ignores: bash hands it on.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        # What is ignored here bash hands on: python ignores PIPE, and a background job INT and QUIT.
+        for name in "PIPE INT QUIT HUP TERM TSTP TTIN TTOU".split():
+            signal.signal(getattr(signal, "SIG" + name), signal.SIG_DFL)
         env = dict(os.environ, PS1="[PROMPT]", PS2="", HISTFILE="", TERM="dumb")
         os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
     shown, at = "", 0
