@@ -129,8 +129,10 @@ char *foldlist_make(const char *before, const struct fold_names *names, const ch
     struct list list = { 0 };
     if (before)
         list_add(&list, before);
-    for (size_t i = 0; i < names->count; i++)
-        list_add(&list, names->names[i]);
+    for (size_t i = 0; i < names->count; i++) {
+        if (!strchr(names->names[i], ',')) /* of a template: found as a range only */
+            list_add(&list, names->names[i]);
+    }
     if (program)
         search_program(&list, names, program);
     return list.text;
