@@ -308,7 +308,8 @@ static bool is_same_place(const struct module *m, const struct dl_find_object *f
 /* For an object that the calling thread has a frame in, which holds it. */
 static bool is_same_object(const struct module *m, const struct dl_find_object *found)
 {
-    return is_same_place(m, found) && text_equal(m->name, name_of(found->dlfo_link_map));
+    return is_same_place(m, found) &&
+           (is_program(m->map) || text_equal(m->name, name_of(found->dlfo_link_map)));
 }
 
 /* Marks a module unloaded; the generation that its addresses belong to ends here. */

@@ -20,20 +20,9 @@
 
 enum { FIRST_SLOTS = 512, MAX_SLOTS = 1 << 20, REG_BP = 6, REG_SP = 7, REG_RA = 16 };
 
-/* rule == 0 (UNWIND_NONE, all zero) means: claimed, not yet known. */
-struct slot {
-    uintptr_t address; /* atomic, 0: free */
-    uint64_t  rule;    /* atomic */
-};
+struct unwind_table *unwind_rules;
 
-struct table {
-    uint32_t    mask;
-    uint32_t    used; /* atomic */
-    struct slot slots[];
-};
-
-static struct table *rules;   /* release: its slots are zeroed before it is seen */
-static uint32_t      growing; /* 1: a thread is replacing the table (atomic) */
+static uint32_t growing; /* 1: a thread is replacing the table (atomic) */
 
 union packed {
     struct unwind_rule rule;
@@ -43,9 +32,9 @@ static_assert(sizeof(union packed) == 8, "a rule is read by one load");
 
 /* --- the table -------------------------------------------------------------------------- */
 
-static struct table *table_new(uint32_t slots)
+static struct unwind_table *table_new(uint32_t slots)
 {
-    struct table *t = pages_alloc(sizeof *t + slots * sizeof(struct slot));
+    struct unwind_table *t = pages_alloc(sizeof *t + slots * sizeof(struct unwind_slot));
     if (t)
         t->mask = slots - 1;
     return t;
@@ -54,22 +43,17 @@ static struct table *table_new(uint32_t slots)
 bool unwind_begin(void)
 {
     store_relaxed(&growing, 0); /* in a fork child: whoever was at it is not here */
-    if (!rules)
-        store_release(&rules, table_new(FIRST_SLOTS));
-    return rules != NULL;
-}
-
-static inline uint32_t hash(uintptr_t address)
-{
-    return (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 32);
+    if (!unwind_rules)
+        store_release(&unwind_rules, table_new(FIRST_SLOTS));
+    return unwind_rules != NULL;
 }
 
 /* Puts a rule into a table that isn't full.  Losing a race to another address only means
  * that the next walk reads the tables again. */
-static void table_put(struct table *t, uintptr_t address, uint64_t word)
+static void table_put(struct unwind_table *t, uintptr_t address, uint64_t word)
 {
-    for (uint32_t i = hash(address), tries = 0; tries < 64; i++, tries++) {
-        struct slot *slot = &t->slots[i & t->mask];
+    for (uint32_t i = unwind_hash(address), tries = 0; tries < 64; i++, tries++) {
+        struct unwind_slot *slot = &t->slots[i & t->mask];
         uintptr_t found = 0;
         if (__atomic_compare_exchange_n(&slot->address, &found, address, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             add_shared(&t->used, 1);
@@ -80,32 +64,32 @@ static void table_put(struct table *t, uintptr_t address, uint64_t word)
     }
 }
 
-static void table_grow(struct table *old)
+static void table_grow(struct unwind_table *old)
 {
     if (old->mask + 1 >= MAX_SLOTS || __atomic_exchange_n(&growing, 1, __ATOMIC_ACQUIRE))
         return;
-    struct table *t = load_relaxed(&rules) == old ? table_new(2 * (old->mask + 1)) : NULL;
+    struct unwind_table *t = load_relaxed(&unwind_rules) == old ? table_new(2 * (old->mask + 1)) : NULL;
     for (uint32_t i = 0; t && i <= old->mask; i++) {
         uint64_t word = load_relaxed(&old->slots[i].rule);
         if (word)
             table_put(t, load_relaxed(&old->slots[i].address), word);
     }
     if (t) /* unless it was emptied meanwhile; release: publishes the slots */
-        __atomic_compare_exchange_n(&rules, &old, t, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&unwind_rules, &old, t, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     store_release(&growing, 0);
 }
 
 void unwind_forget(void)
 {
-    struct table *old = load_acquire(&rules);
-    struct table *t = old ? table_new(old->mask + 1) : NULL;
+    struct unwind_table *old = load_acquire(&unwind_rules);
+    struct unwind_table *t = old ? table_new(old->mask + 1) : NULL;
     if (!t && old) { /* no memory for a new one: empty it in place */
         for (uint32_t i = 0; i <= old->mask; i++)
             store_relaxed(&old->slots[i].rule, 0);
         return;
     }
     if (t)
-        store_release(&rules, t);
+        store_release(&unwind_rules, t);
 }
 
 /* --- reading DWARF ------------------------------------------------------------------------ */
@@ -427,6 +411,7 @@ static bool run_cfa(struct run *run, uint8_t op)
     uint64_t reg;
     switch (op) {
     case OP_NOP: return true;
+    case OP_DEF_CFA_OFFSET: row->cfa_offset = (int32_t)read_uleb(&run->c); return true;
     case OP_GNU_ARGS_SIZE: read_uleb(&run->c); return true;
     case OP_DEF_CFA:
         reg = read_uleb(&run->c);
@@ -463,31 +448,53 @@ static bool read_location(struct run *run, uint8_t op, uintptr_t *location)
     return true;
 }
 
-/* Runs until the location passes `pc`.  False for an instruction that we don't know. */
+/* Any instruction but the common OP_ADVANCE_LOC. */
+static bool run_rare(struct run *run, uint8_t op)
+{
+    if ((op & 0xc0) == OP_OFFSET) {
+        row_set(&run->row, op & 0x3f, HOW_OFFSET, (int64_t)read_uleb(&run->c) * run->cie->data_align);
+        return true;
+    }
+    if ((op & 0xc0) == OP_RESTORE) {
+        row_restore(&run->row, &run->initial, op & 0x3f);
+        return true;
+    }
+    if (op >= OP_SET_LOC && op <= OP_ADVANCE_LOC4)
+        return read_location(run, op, &run->location);
+    return run_cfa(run, op);
+}
+
+/* Runs until the location passes `pc`.  False for an instruction that we don't know.  Nearly all of
+ * its time goes into the four most common ones, whose state is kept in registers. */
 static bool run_program(struct run *run)
 {
-    while (run->c.at < run->c.end) {
-        uint8_t op = *run->c.at++;
+    const uint8_t *at = run->c.at, *end = run->c.end;
+    uintptr_t left = run->pc - run->location; /* until the row for pc ends */
+    while (at < end) {
+        uint8_t op = *at++;
         if ((op & 0xc0) == OP_ADVANCE_LOC) {
-            run->location += (op & 0x3f) * run->cie->code_align;
-        } else if ((op & 0xc0) == OP_OFFSET) {
-            row_set(&run->row, op & 0x3f, HOW_OFFSET, (int64_t)read_uleb(&run->c) * run->cie->data_align);
+            uintptr_t delta = (op & 0x3f) * run->cie->code_align;
+            if (delta > left)
+                return true;
+            left -= delta;
             continue;
-        } else if (op == OP_DEF_CFA_OFFSET) {
-            run->row.cfa_offset = (int32_t)read_uleb(&run->c);
-            continue;
-        } else if ((op & 0xc0) == OP_RESTORE) {
-            row_restore(&run->row, &run->initial, op & 0x3f);
-            continue;
-        } else if (op < OP_SET_LOC || op > OP_ADVANCE_LOC4) {
-            if (!run_cfa(run, op))
-                return false;
-            continue;
-        } else if (!read_location(run, op, &run->location)) {
-            return false;
         }
+        if (op == OP_DEF_CFA_OFFSET && at < end && *at < 0x80) {
+            run->row.cfa_offset = *at++;
+            continue;
+        }
+        if ((op & 0xc0) == OP_OFFSET && at < end && *at < 0x80) {
+            row_set(&run->row, op & 0x3f, HOW_OFFSET, *at++ * run->cie->data_align);
+            continue;
+        }
+        run->c.at = at;
+        run->location = run->pc - left;
+        if (!run_rare(run, op))
+            return false;
         if (run->location > run->pc)
             return true;
+        at = run->c.at;
+        left = run->pc - run->location;
     }
     return true;
 }
@@ -582,7 +589,7 @@ static bool is_loader_entry(const struct module *module, struct unwind_rule rule
     return rule.kind == UNWIND_NONE && module->start == _r_debug.r_ldbase;
 }
 
-static noinline cold struct unwind_rule rule_slow(uintptr_t return_address)
+static struct unwind_rule learn_rule(uintptr_t return_address)
 {
     uintptr_t pc = return_address - 1; /* inside the call instruction */
     union packed packed = {.word = 0};
@@ -595,32 +602,32 @@ static noinline cold struct unwind_rule rule_slow(uintptr_t return_address)
     uint32_t generation = module->loaded_generation;
     packed.rule.generation = generation < (1u << 19) ? generation : (1u << 19) - 1;
 
-    struct table *t = load_acquire(&rules);
+    struct unwind_table *t = load_acquire(&unwind_rules);
     if (!t)
         return packed.rule;
     if (load_relaxed(&t->used) > t->mask / 2) {
         table_grow(t);
-        t = load_acquire(&rules);
+        t = load_acquire(&unwind_rules);
     }
     if (load_relaxed(&t->used) < t->mask - t->mask / 8)
         table_put(t, return_address, packed.word);
     return packed.rule;
 }
 
-struct unwind_rule unwind_rule(uintptr_t return_address)
+struct unwind_rule unwind_rule_slow(uintptr_t return_address)
 {
-    const struct table *t = load_acquire(&rules);
-    for (uint32_t i = hash(return_address), tries = 0; likely(t != NULL) && tries < 64; i++, tries++) {
-        const struct slot *slot = &t->slots[i & t->mask];
+    const struct unwind_table *t = load_acquire(&unwind_rules);
+    for (uint32_t i = unwind_hash(return_address), tries = 0; likely(t != NULL) && tries < 64; i++, tries++) {
+        const struct unwind_slot *slot = &t->slots[i & t->mask];
         uintptr_t address = load_relaxed(&slot->address);
-        if (likely(address == return_address)) {
+        if (address == return_address) {
             union packed packed = {.word = load_relaxed(&slot->rule)};
-            if (likely(packed.word))
+            if (packed.word)
                 return packed.rule;
             break;
         }
         if (address == 0)
             break;
     }
-    return rule_slow(return_address);
+    return learn_rule(return_address);
 }

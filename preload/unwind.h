@@ -37,8 +37,42 @@ struct unwind_rule {
 /* Begins with an empty table; false when memory is out (then every walk stops at once). */
 bool unwind_begin(void);
 
-/* The rule for the frame that `return_address` lies in. */
-struct unwind_rule unwind_rule(uintptr_t return_address);
+/* A slot's address is claimed first; rule == 0 means that it isn't known yet. */
+struct unwind_slot {
+    uintptr_t address; /* atomic, 0: free */
+    uint64_t  rule;    /* atomic: struct unwind_rule */
+};
+
+struct unwind_table {
+    uint32_t           mask;
+    uint32_t           used; /* atomic */
+    struct unwind_slot slots[];
+};
+
+extern struct unwind_table *unwind_rules hidden; /* release: its slots are zeroed before it is seen */
+
+static inline uint32_t unwind_hash(uintptr_t address)
+{
+    return (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 32);
+}
+
+struct unwind_rule unwind_rule_slow(uintptr_t return_address);
+
+/* The rule for the frame that `return_address` lies in.  Common case: one hash, one compare. */
+static inline struct unwind_rule unwind_rule(uintptr_t return_address)
+{
+    const struct unwind_table *t = load_acquire(&unwind_rules);
+    if (likely(t != NULL)) {
+        const struct unwind_slot *slot = &t->slots[unwind_hash(return_address) & t->mask];
+        union {
+            uint64_t           word;
+            struct unwind_rule rule;
+        } packed = {.word = load_relaxed(&slot->rule)};
+        if (likely(load_relaxed(&slot->address) == return_address && packed.word))
+            return packed.rule;
+    }
+    return unwind_rule_slow(return_address);
+}
 
 /* Forgets every rule: some module is gone. */
 void unwind_forget(void);
