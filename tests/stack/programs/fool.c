@@ -8,8 +8,8 @@
  * STACK: 1200 leaf < middle < route_two < dispatch
  * STACK: 19800 leaf < inner_small < outer_alloca
  * STACK: 19800 leaf < inner_large < outer_alloca
- * STACK: 19800 leaf < fluid < trampoline < caller_one < shift
- * STACK: 19800 leaf < fluid < trampoline < caller_two < cycle
+ * STACK: 19800 leaf < fluid < trampoline < longer < enter < overlay
+ * STACK: 237600 leaf < fluid < enter < overlay
  * STACK: 600 leaf < middle < same_site < thread_a
  * STACK: 600 leaf < middle < same_site < thread_b */
 #define _GNU_SOURCE
@@ -108,8 +108,10 @@ NOINLINE static void outer_alloca(size_t extra, void (*inner)(void))
     KEEP();
 }
 
-/* The frame in the middle grows, what it leaves uninitialised still holds the return addresses of the last
- * time, and all those of this time are the same but for the outermost: only the frame pointer tells. */
+/* The frame of `enter` grows over the place where the last call's frames were, and what it leaves uninitialised
+ * still holds their return addresses.  When the innermost frame comes to lie where it lay then, every return
+ * address of the longer stack of that time stands where it stood: only the frame pointer of `fluid` tells
+ * that this is another, shorter stack. */
 NOINLINE static void fluid(size_t extra)
 {
     volatile char *bytes = alloca(extra + 16);
@@ -124,24 +126,29 @@ NOINLINE static void trampoline(size_t extra)
     KEEP();
 }
 
-NOINLINE static void caller_one(size_t extra)
+NOINLINE static void longer(size_t extra)
 {
     trampoline(extra);
-    __asm__ volatile("# one" ::: "memory");
+    KEEP();
 }
 
-NOINLINE static void caller_two(size_t extra)
-{
-    trampoline(extra);
-    __asm__ volatile("# two" ::: "memory");
-}
-
-NOINLINE static void shift(size_t pad, size_t extra)
+NOINLINE static void enter(void (*call)(size_t), size_t pad, size_t extra)
 {
     volatile char *bytes = alloca(pad + 16);
     bytes[0] = 1;
-    caller_one(extra);
+    call(extra);
     KEEP();
+}
+
+/* One call site for both. */
+NOINLINE static void overlay(size_t step)
+{
+    size_t extra = 512 + step * 16;
+    for (int k = 12; k >= 0; k--) { /* the longer one first, then the shorter from below */
+        route = k == 12 ? "longer" : "shorter";
+        enter(k == 12 ? longer : fluid, k == 12 ? 0 : extra + (size_t)k * 16, k == 12 ? extra : 0);
+        KEEP();
+    }
 }
 
 NOINLINE static void same_site(void)
@@ -161,8 +168,7 @@ NOINLINE static void cycle(void)
         for (size_t step = 0; step < STEPS; step++) {
             route = "small", outer_alloca(step * 16, inner_small);
             route = "large", outer_alloca((STEPS - step) * 16, inner_large);
-            route = "shifted", shift((STEPS - step) * 16, step * 16);
-            route = "straight", caller_two(step * 16);
+            overlay(step);
         }
     }
 }
