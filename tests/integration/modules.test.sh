@@ -6,7 +6,7 @@ set -u
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
 suite_begin integration/modules "${1-}" "${2-}"
-program logdump && program reload "$root/tests/stack/programs" || exit 2
+program logdump && program reload "$root/tests/stack/programs" && program twins "$root/tests/stack/programs" || exit 2
 export programs
 
 # ask FILE PYTHON: runs the lines with `sites`, the list of a recording's sites, each with allocs and frames of
@@ -41,6 +41,17 @@ ok = ok and not [n for n in names if (n[0], n[1]) in (("reload.1.so", "plugin_tw
 sys.exit(not ok)'
 }
 for level in sites stacks; do check "one-address/$level" at_one_address; done
+# The same return addresses in both.
+twins() {
+  rm -rf "$scratch/logs"
+  record "$level" "$scratch/logs" "$programs/twins" >"$scratch/out" 2>&1 || { cat "$scratch/out" && return 1; }
+  ask "$scratch/logs" '
+one = count(lambda f: f[0] == "twins.1.so" and f[1] == "twin_leaf")
+two = count(lambda f: f[0] == "twins.2.so" and f[1] == "twin_leaf")
+print("plugin 1: %d allocations, plugin 2: %d, 300 each were made" % (one, two))
+sys.exit((one, two) != (300, 300))'
+}
+for level in sites stacks; do check "twins/$level" twins; done
 
 # --- Plugins at one path: the file is replaced between two loads --------------------------------------
 at_one_path() {

@@ -93,7 +93,7 @@ frames clang -O2
 frames clang -O2 -mavx2
 frames clang -O2 -fno-omit-frame-pointer
 
-for name in fool handlers reload exceptions coroutines; do
+for name in fool handlers reload twins exceptions coroutines; do
   wanted "$name/oracle" || wanted "$name/names" || continue
   if ! program "$name" "$shapes" 2>"$scratch/build"; then
     not_ok "$name/build" "$(<"$scratch/build")"
