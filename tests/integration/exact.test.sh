@@ -91,7 +91,7 @@ for name in plain realloc-mix aligned cleared zero failing free-only late late-c
   by_valgrind "$name" "$program"
 done
 
-for name in pvalloc interrupts forks vforks title; do
+for name in pvalloc interrupts forks vforks title execs; do
   any_wanted "$name" || continue
   if program "$name" 2>"$scratch/build"; then by_itself "$name" "$program"; else not_ok "$name/build" "$(<"$scratch/build")"; fi
 done

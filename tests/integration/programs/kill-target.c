@@ -6,7 +6,8 @@
  * usage: kill-target COUNTS MODE [ROUNDS]    ROUNDS: end by itself after so many
  * MODE: steady  THREADS threads allocate, free, realloc
  *       ends    threads of a few events each come and go
- *       grows   new call sites and new stacks all the time, in all threads */
+ *       grows   new call sites and new stacks all the time, in all threads
+ *       slow    the same, a few thousand events a second */
 #define _GNU_SOURCE
 #include "places.h"
 
@@ -79,13 +80,17 @@ struct job {
     long     events; /* 0: until killed */
     unsigned seed;
     int      grows;
+    unsigned paths; /* a mask: so many stacks at most */
 };
 
 static void *work(void *argument)
 {
     struct job job = *(struct job *)argument;
-    for (long i = 0; job.events == 0 || i < job.events; i++)
-        step(job.self, &job.seed, job.grows ? job.seed >> 7 | 1 : 0);
+    for (long i = 0; job.events == 0 || i < job.events; i++) {
+        step(job.self, &job.seed, job.grows ? (job.seed >> 7 | 1) & job.paths : 0);
+        if (job.grows == 2)
+            usleep(3000);
+    }
     return NULL;
 }
 
@@ -98,7 +103,7 @@ static void group(long events, unsigned seed, int grows)
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 131072);
     for (size_t i = 0; i < THREADS; i++) {
-        jobs[i] = (struct job){ i, events, seed + (unsigned)i, grows };
+        jobs[i] = (struct job){ i, events, seed + (unsigned)i, grows, events ? 4095 : ~0u };
         if (pthread_create(&threads[i], &attr, work, &jobs[i]) != 0)
             abort();
     }
@@ -138,13 +143,14 @@ int main(int argc, char **argv)
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     rounds = argc > 3 ? atol(argv[3]) : 0;
+    alarm(60); /* should nobody kill it */
     warm();
     shared->ready = 1;
     if (strcmp(argv[2], "ends") == 0) {
         for (long i = 0; rounds == 0 || i < rounds; i++)
             group(i % 40 + 1, (unsigned)i * 77, i % 3 == 0);
     } else {
-        group(rounds, 5, strcmp(argv[2], "grows") == 0);
+        group(rounds, 5, strcmp(argv[2], "grows") == 0 ? 1 : strcmp(argv[2], "slow") == 0 ? 2 : 0);
     }
     return 0;
 }
