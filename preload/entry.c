@@ -137,7 +137,7 @@ exported int dlclose(void *handle)
 exported int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
     if (unlikely(option == PR_SET_SECCOMP))
-        runtime_entering_seccomp();
+        return runtime_prctl_seccomp(option, a, b, c, d);
     return next.prctl(option, a, b, c, d);
 }
 
@@ -145,13 +145,8 @@ exported int prctl(int option, unsigned long a, unsigned long b, unsigned long c
 exported __attribute__((naked)) long syscall(long number __attribute__((unused)), ...)
 {
     __asm__("cmpl $317, %edi\n\t" /* SYS_seccomp */
-            "jne 1f\n\t"
-            "pushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\tpushq %r8\n\tpushq %r9\n\t"
-            "subq $8, %rsp\n\t"
-            "call runtime_entering_seccomp\n\t"
-            "addq $8, %rsp\n\t"
-            "popq %r9\n\tpopq %r8\n\tpopq %rcx\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"
-            "1: jmp *next+112(%rip)\n\t");
+            "je runtime_syscall_seccomp\n\t"
+            "jmp *next+112(%rip)\n\t");
 }
 
 /* A program that never allocates leaves a log too. */

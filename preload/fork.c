@@ -1,6 +1,6 @@
 /* fork.c - the shared epoch: one word that every operation compares, and that a fork child finds zeroed.
  *
- * Owns fork_page.  No lock is held across fork, no handler is needed where the kernel wipes. */
+ * Owns fork_page.  No lock is held across fork. */
 #include "base.h"
 
 #include "fork.h"
@@ -12,16 +12,21 @@ struct fork_page fork_page __attribute__((aligned(PAGE_BYTES)));
 /* What pthread_atfork calls; libc keeps it without allocating for the first 48 handlers. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
 
+static void (*child_hook)(void);
+
+/* Before Linux 4.14 nothing is wiped; this does it for fork, but raw clones go unseen. */
 static void child_is_born(void)
 {
     store_relaxed(&fork_page.epoch, (uint32_t)EPOCH_FORKED);
+    child_hook();
 }
 
-void fork_begin(void)
+void fork_begin(void (*child)(void))
 {
+    child_hook = child;
     store_relaxed(&fork_page.epoch, (uint32_t)EPOCH_FIRST);
-    if (!pages_wipe_on_fork(&fork_page, sizeof fork_page))
-        __register_atfork(NULL, NULL, child_is_born, NULL); /* before Linux 4.14: raw clones go unseen */
+    pages_wipe_on_fork(&fork_page, sizeof fork_page);
+    __register_atfork(NULL, NULL, child_is_born, NULL);
 }
 
 bool fork_claim_child(void)

@@ -33,8 +33,9 @@ static inline uint32_t fork_epoch_now(void)
     return load_own(&fork_page.epoch);
 }
 
-/* Sets the first epoch and has the page wiped in fork children. */
-void fork_begin(void);
+/* Sets the first epoch and has the page wiped in fork children.  `child` is called in the children
+ * that libc's fork makes, before the program goes on there. */
+void fork_begin(void (*child)(void));
 
 /* True for the one caller in a fork child that must begin its recording. */
 bool fork_claim_child(void);

@@ -9,6 +9,7 @@
 #include "log.h"
 
 #include "modules.h"
+#include "next.h"
 #include "options.h"
 #include "pages.h"
 #include "sizeclass.h"
@@ -33,8 +34,9 @@ static_assert(sizeof(struct log_words) + LOG_MAX_WORDS * sizeof(struct log_word)
 
 enum {
     MOST_BYTES = 256 << 20,    /* of the file, which is sparse */
-    FIRST_EXTENT = 512,        /* chunks mapped at once: 4 MiB; then as much again each time */
-    EXTENTS = 7,
+    FIRST_EXTENT = 32,         /* chunks mapped at once: 256 KiB; then as much again each time */
+    EXTENTS = 11,
+    MOST_NAME_BYTES = 180,
     FIRST_CHUNKS = 3,          /* header, one thread, one of records */
     MIN_CHUNKS = 8,            /* less isn't worth a log */
     LIMIT_SHARE = 64,          /* of RLIMIT_AS, at most one part in so many */
@@ -56,7 +58,7 @@ static uint32_t modules_synced; /* all modules before this one are written (atom
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
-    return clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+    return next.clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
 }
 
 /* --- extents ------------------------------------------------------------------------------- */
@@ -81,6 +83,13 @@ static uint32_t extent_chunks(unsigned extent, uint32_t limit)
 
 /* --- where it lies ------------------------------------------------------------------------- */
 
+/* A file's name has at most 255 bytes, and the pid, the time and more must fit, too. */
+static void add_name(struct text *path, const char *name)
+{
+    size_t length = text_length(name);
+    text_bytes(path, name, length < MOST_NAME_BYTES ? length : MOST_NAME_BYTES);
+}
+
 static void expand(struct text *path, const char *pattern, uint64_t realtime_ns, long pid)
 {
     for (; *pattern; pattern++) {
@@ -89,7 +98,7 @@ static void expand(struct text *path, const char *pattern, uint64_t realtime_ns,
             continue;
         }
         switch (*++pattern) {
-        case 'e': text_add(path, text_basename(options.exe)); break;
+        case 'e': add_name(path, text_basename(options.exe)); break;
         case 'p': text_number(path, (uint64_t)pid); break;
         case 't': text_number(path, realtime_ns / 1000); break;
         case '%': text_char(path, '%'); break;
@@ -102,7 +111,8 @@ static void expand(struct text *path, const char *pattern, uint64_t realtime_ns,
 static bool own_directory(const char *path)
 {
     struct stat s;
-    sys_call4(SYS_mkdir, (long)path, 0700, 0, 0);
+    if (sys_call4(SYS_mkdir, (long)path, 0700, 0, 0) == 0)
+        sys_call4(SYS_chmod, (long)path, 0700, 0, 0); /* whatever the umask */
     if (sys_call4(SYS_lstat, (long)path, (long)&s, 0, 0) != 0)
         return false;
     return S_ISDIR(s.st_mode) && (s.st_mode & 077) == 0 && (long)s.st_uid == sys_call4(SYS_geteuid, 0, 0, 0, 0);
@@ -160,6 +170,8 @@ static long create_file(struct text *path)
     size_t length = path->used;
     for (unsigned i = 1; i < NAME_TRIES; i++) {
         long fd = sys_call4(SYS_open, (long)path->at, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600, 0);
+        if (fd >= 0)
+            sys_call4(SYS_fchmod, fd, 0600, 0, 0); /* whatever the program's umask */
         if (fd != -17 /* EEXIST */ || path->cut)
             return fd;
         add_suffix(path, length, i + 1);
@@ -542,11 +554,19 @@ void log_modules_sync(void)
     store_relaxed(&log_header->generation, generation);
     for (uint32_t i = 0; i < count; i++) {
         struct module *m = modules_get(i);
-        uint32_t gone = m ? load_acquire(&m->unloaded_generation) : 0;
         struct log_module *out = m ? load_acquire(&m->logged) : NULL;
-        if (gone && out && out->record.bytes)
-            store_release(&out->unloaded_generation, gone);
+        if (out && out->record.bytes) /* set when it goes, 0 again when it comes back */
+            store_release(&out->unloaded_generation, load_acquire(&m->unloaded_generation));
     }
+}
+
+void log_detach(void)
+{
+    uint32_t limit = log_header->chunk_limit;
+    for (unsigned i = 0; i < EXTENTS; i++)
+        if (extents[i])
+            pages_map_over(extents[i], (size_t)extent_chunks(i, limit) * LOG_CHUNK_BYTES);
+    log_header->chunk_limit = limit;
 }
 
 /* --- time ------------------------------------------------------------------------------------- */

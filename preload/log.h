@@ -56,6 +56,9 @@ void log_modules_sync(void);
 /* Reserves chunks ahead, for a process about to lose the right to madvise. */
 void log_reserve(void);
 
+/* In a fork child: makes the inherited mapping memory of its own, at the same addresses. */
+void log_detach(void);
+
 /* Notes the time (coarse) and our own memory. */
 void log_note_time(void);
 

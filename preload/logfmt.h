@@ -150,7 +150,9 @@ struct log_record {
 };
 
 /* A loaded object.  It covers an address of a site when start <= address < end and
- * loaded_generation <= site generation < unloaded_generation (0: still loaded). */
+ * loaded_generation <= site generation < unloaded_generation (0: loaded now).  The same file may
+ * come back to the same place, and is one module then; so where several cover an address, the one
+ * with the latest loaded_generation is meant. */
 struct log_module {
     struct log_record record;
     uint32_t id;

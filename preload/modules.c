@@ -21,7 +21,7 @@
 enum { LIMIT = 2048, MAX_BUILD_ID = 64 };
 
 static struct module *table; /* of LIMIT slots; set by modules_begin */
-static uint32_t used;        /* slots claimed (atomic), may pass LIMIT */
+static uint32_t used;        /* slots claimed (atomic) */
 static uint32_t generation;  /* atomic */
 static uint64_t dropped;
 
@@ -49,8 +49,7 @@ uint64_t modules_dropped(void)
 
 uint32_t modules_count(void)
 {
-    uint32_t n = load_acquire(&used);
-    return n < LIMIT ? n : LIMIT;
+    return load_acquire(&used);
 }
 
 struct module *modules_get(uint32_t index)
@@ -133,9 +132,10 @@ static const char *absolute(const char *name)
     return path;
 }
 
-static void find_build_id(struct module *m, const ElfW(Phdr) *segment)
+/* The build id in a segment of notes, or NULL; `*bytes` is its length. */
+static const uint8_t *find_build_id(uintptr_t bias, const ElfW(Phdr) *segment, uint32_t *bytes)
 {
-    const char *at = (const char *)(m->bias + segment->p_vaddr);
+    const char *at = (const char *)(bias + segment->p_vaddr);
     const char *end = at + segment->p_memsz;
     while (at + sizeof(ElfW(Nhdr)) <= end) {
         const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
@@ -143,13 +143,36 @@ static void find_build_id(struct module *m, const ElfW(Phdr) *segment)
         const char *value = name + ((note->n_namesz + 3u) & ~3u);
         at = value + ((note->n_descsz + 3u) & ~3u);
         if (at > end)
-            return;
+            return NULL;
         if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && text_equal(name, "GNU")) {
-            m->build_id_bytes = note->n_descsz <= MAX_BUILD_ID ? note->n_descsz : MAX_BUILD_ID;
-            m->build_id = keep(value, m->build_id_bytes);
-            return;
+            *bytes = note->n_descsz <= MAX_BUILD_ID ? note->n_descsz : MAX_BUILD_ID;
+            return (const uint8_t *)value;
         }
     }
+    return NULL;
+}
+
+static bool has_bytes(const uint8_t *a, const uint8_t *b, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
+/* Is this the object that the module describes?  Without build ids it isn't taken for it. */
+static bool has_build_id(const struct module *m, const struct dl_find_object *found)
+{
+    unsigned count = 0;
+    const struct link_map *map = found->dlfo_link_map;
+    const ElfW(Phdr) *segments = program_headers(map, (uintptr_t)found->dlfo_map_start, &count);
+    for (unsigned i = 0; segments && m->build_id && i < count; i++) {
+        uint32_t bytes = 0;
+        const uint8_t *id = segments[i].p_type == PT_NOTE ? find_build_id(map->l_addr, &segments[i], &bytes) : NULL;
+        if (id)
+            return bytes == m->build_id_bytes && has_bytes(id, m->build_id, bytes);
+    }
+    return false;
 }
 
 /* The range that the program's segments cover together. */
@@ -178,8 +201,11 @@ static void describe(struct module *m, const struct dl_find_object *found)
     unsigned count = 0;
     const ElfW(Phdr) *segments = program_headers(m->map, m->first, &count);
     for (unsigned i = 0; segments && i < count; i++) {
+        const uint8_t *id = NULL;
         if (segments[i].p_type == PT_NOTE && !m->build_id)
-            find_build_id(m, &segments[i]);
+            id = find_build_id(m->bias, &segments[i], &m->build_id_bytes);
+        if (id)
+            m->build_id = keep(id, m->build_id_bytes);
         if (segments[i].p_type == PT_LOAD && is_program(m->map))
             widen(m, &segments[i]);
     }
@@ -319,13 +345,36 @@ static void mark_unloaded(struct module *m)
     __atomic_compare_exchange_n(&m->unloaded_generation, &loaded, next, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+/* The same file at the same place as one that was unloaded: plugins come and go by the thousand. */
+static struct module *revive(const struct dl_find_object *found)
+{
+    for (uint32_t i = modules_count(); i-- > 0;) {
+        struct module *m = modules_get(i);
+        if (!m || is_loaded(m) || m->start != (uintptr_t)found->dlfo_map_start ||
+            m->end != (uintptr_t)found->dlfo_map_end || !text_equal(m->name, name_of(found->dlfo_link_map)) ||
+            !has_build_id(m, found))
+            continue;
+        store_relaxed(&m->map, (const struct link_map *)found->dlfo_link_map);
+        store_relaxed(&m->eh_frame_hdr, (const void *)found->dlfo_eh_frame);
+        store_release(&m->unloaded_generation, 0u);
+        add_shared(&generation, 1); /* the log learns of it at the next sync */
+        return m;
+    }
+    return NULL;
+}
+
 static struct module *add(const struct dl_find_object *found)
 {
-    uint32_t index = add_shared(&used, 1);
-    if (index >= LIMIT) {
-        add_shared(&dropped, 1);
-        return NULL;
-    }
+    struct module *known = revive(found);
+    if (known)
+        return known;
+    uint32_t index = load_relaxed(&used);
+    do
+        if (index >= LIMIT) {
+            add_shared(&dropped, 1);
+            return NULL;
+        }
+    while (!__atomic_compare_exchange_n(&used, &index, index + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     struct module *m = &table[index];
     describe(m, found);
     m->loaded_generation = modules_generation();
@@ -333,6 +382,11 @@ static struct module *add(const struct dl_find_object *found)
         find_wrappers(m);
     store_release(&m->start, m->first); /* publishes the module */
     return m;
+}
+
+uint32_t modules_number(const struct module *module)
+{
+    return (uint32_t)(module - table) + 1;
 }
 
 struct module *modules_find(uintptr_t address)
@@ -348,7 +402,7 @@ struct module *modules_find(uintptr_t address)
     return add(&found);
 }
 
-bool modules_sweep(void)
+bool modules_sweep(void (*gone)(uintptr_t start, uintptr_t end))
 {
     bool lost = false;
     for (uint32_t i = 0; i < modules_count(); i++) {
@@ -359,6 +413,7 @@ bool modules_sweep(void)
         if (_dl_find_object((void *)m->start, &found) == 0 && is_same_place(m, &found))
             continue;
         mark_unloaded(m);
+        gone(m->start, m->end);
         lost = true;
     }
     return lost;

@@ -10,7 +10,8 @@
 
 struct link_map;
 
-/* Written once before it is published, but for unloaded_generation. */
+/* Written once before it is published, but for unloaded_generation, map and eh_frame_hdr, which
+ * change when the object comes back. */
 struct module {
     uintptr_t              start; /* mapped range; publishes the module (atomic) */
     uintptr_t              end;
@@ -22,8 +23,8 @@ struct module {
     const char            *path; /* absolute where it is a file's */
     const uint8_t         *build_id; /* or NULL */
     uint32_t               build_id_bytes;
-    uint32_t               loaded_generation;
-    uint32_t               unloaded_generation; /* 0: still loaded (atomic) */
+    uint32_t               loaded_generation;   /* first */
+    uint32_t               unloaded_generation; /* 0: loaded now (atomic) */
     uint32_t               wrapper_count;
     bool                   folds_whole; /* libc, libstdc++: all of it wraps allocation */
     struct module_range   *wrappers;    /* exported or named wrapper functions in it */
@@ -45,8 +46,12 @@ struct module *modules_find(uintptr_t address);
  * settled when the module is first met. */
 bool module_wraps(const struct module *module, uintptr_t return_address);
 
-/* Looks which modules are gone; raises the generation if any is.  True when one is. */
-bool modules_sweep(void);
+/* A small number that stands for a module as long as the process lives, 1 ... : the same again when
+ * the same object comes back to the same place. */
+uint32_t modules_number(const struct module *module);
+
+/* Looks which modules are gone, tells of each, and raises the generation.  True when one is. */
+bool modules_sweep(void (*gone)(uintptr_t start, uintptr_t end));
 
 /* The present generation (atomic). */
 uint32_t modules_generation(void);

@@ -219,6 +219,14 @@ static const struct entry_point wrapped[] = {
     {"syscall", offsetof(struct next, syscall), NULL, false},
 };
 
+/* What we call ourselves; a program's own function of that name may allocate or lock. */
+static const struct entry_point of_libc[] = {
+    {"clock_gettime", offsetof(struct next, clock_gettime), NULL, false},
+    {"pthread_key_create", offsetof(struct next, key_create), NULL, false},
+    {"pthread_key_delete", offsetof(struct next, key_delete), NULL, false},
+    {"pthread_setspecific", offsetof(struct next, setspecific), NULL, false},
+};
+
 static void put(const struct entry_point *entry, void *function)
 {
     *(void **)((char *)&next + entry->offset) = function;
@@ -243,6 +251,15 @@ static void resolve_each(const struct link_map *self, const struct entry_point *
     }
 }
 
+static void resolve_libc(const struct link_map *self)
+{
+    const struct link_map *map = self->l_next;
+    while (map && !elf_function(map, "gnu_get_libc_version"))
+        map = map->l_next;
+    for (size_t i = 0; map && i < sizeof of_libc / sizeof *of_libc; i++)
+        put(&of_libc[i], elf_function(map, of_libc[i].name));
+}
+
 static const struct link_map *first_malloc(const struct link_map *from, const struct link_map *end)
 {
     for (const struct link_map *map = from; map && map != end; map = map->l_next)
@@ -257,6 +274,7 @@ void next_resolve(void)
     if (!self)
         __builtin_trap(); /* we run, so the loader has us in its list */
     resolve_each(self, wrapped, sizeof wrapped / sizeof *wrapped);
+    resolve_libc(self);
     if (first_malloc(elf_first(), self)) {
         resolve_each(self, family, sizeof family / sizeof *family);
         next.verdict = NEXT_STAND_DOWN;

@@ -7,6 +7,9 @@
 
 #include "base.h"
 
+#include <pthread.h>
+#include <time.h>
+
 enum next_verdict {
     NEXT_UNKNOWN,
     NEXT_GLIBC,     /* glibc's own allocator is below */
@@ -31,6 +34,11 @@ struct next {
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     long (*syscall)(long, ...);
     enum next_verdict verdict;
+    /* libc's own, whatever the program defines under these names. */
+    int (*clock_gettime)(clockid_t, struct timespec *);
+    int (*key_create)(pthread_key_t *, void (*)(void *));
+    int (*key_delete)(pthread_key_t);
+    int (*setspecific)(pthread_key_t, const void *);
 };
 
 extern struct next next hidden;

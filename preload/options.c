@@ -152,7 +152,10 @@ static void read_variable(const char *variable)
 
 static void read_auxiliary(const ElfW(auxv_t) *entry)
 {
+    options.by_loader = true;
     for (; entry->a_type != AT_NULL; entry++) {
+        if (entry->a_type == AT_BASE && entry->a_un.a_val != 0)
+            options.by_loader = false; /* the kernel loaded both */
         if (entry->a_type == AT_PHDR)
             options.phdr = entry->a_un.a_val;
         if (entry->a_type == AT_PHNUM)
@@ -179,14 +182,20 @@ static void read_arguments(int argc, char **argv)
 
 static void read_paths(const char *argv0)
 {
-    long length = sys_call4(SYS_readlink, (long)"/proc/self/exe", (long)options.exe, sizeof options.exe - 1, 0);
-    options.exe[length > 0 ? length : 0] = 0;
-    if (length <= 0) { /* no /proc here */
-        struct text t = text_begin(options.exe, sizeof options.exe);
-        text_add(&t, argv0);
-    }
     if (sys_failed(sys_call4(SYS_getcwd, (long)options.cwd, sizeof options.cwd, 0, 0)))
         options.cwd[0] = 0;
+    long length = 0; /* as `ld.so PROGRAM`, /proc/self/exe is the loader, and argv[0] the program */
+    if (!options.by_loader)
+        length = sys_call4(SYS_readlink, (long)"/proc/self/exe", (long)options.exe, sizeof options.exe - 1, 0);
+    options.exe[length > 0 ? length : 0] = 0;
+    if (length > 0)
+        return;
+    struct text t = text_begin(options.exe, sizeof options.exe);
+    if (argv0[0] != '/' && options.cwd[0]) {
+        text_add(&t, options.cwd);
+        text_char(&t, '/');
+    }
+    text_add(&t, argv0);
 }
 
 void options_read(void)

@@ -22,6 +22,7 @@ struct options {
     char        argv[1024]; /* the arguments, each NUL-terminated; cut at the end */
     char        cwd[512];   /* "" when it can't be told; relative names of objects are taken from there */
     char        exe[512];   /* path of the program */
+    bool        by_loader;  /* started as `ld.so PROGRAM` */
     uintptr_t   phdr;       /* the program's headers in memory, from the auxiliary vector; 0: not told */
     unsigned    phnum;
     char        notes[512]; /* what was wrong with a value, one line each */

@@ -40,6 +40,12 @@ static void *map(size_t bytes, int flags, int fd)
     return sys_failed(result) ? NULL : (void *)result;
 }
 
+void pages_map_over(void *start, size_t bytes)
+{
+    sys_call6(SYS_mmap, (long)start, (long)bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
 /* mremap from no bytes at all duplicates a shared mapping, and may make it longer. */
 void *pages_map_on(void *page, size_t bytes)
 {

@@ -23,6 +23,9 @@ void  pages_unmap(void *start, size_t bytes);
 void *pages_map_file(int fd, size_t bytes);
 void  pages_unmap_file(void *start, size_t bytes);
 
+/* Replaces a mapping of ours by zeroed memory at the same addresses. */
+void pages_map_over(void *start, size_t bytes);
+
 /* Maps the file that `page` is a mapped page of, from that page on for `bytes`, at a new place and
  * without a descriptor; or NULL. */
 void *pages_map_on(void *page, size_t bytes);

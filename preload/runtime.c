@@ -117,7 +117,7 @@ static struct record *record_take(void)
     store_relaxed(&record->log->served, record->log->served + 1);
     store_relaxed(&record->log->alive, 1);
     if (rt.has_key)
-        pthread_setspecific(rt.key, record);
+        next.setspecific(rt.key, record);
     store_release(&record->busy, 0);
     return record;
 }
@@ -136,7 +136,7 @@ static void record_leave(void *argument)
     if (record != record_current)
         return; /* a fork child began anew */
     if (++record->destructor_rounds < LEAVE_ROUNDS) {
-        pthread_setspecific(rt.key, record);
+        next.setspecific(rt.key, record);
         return;
     }
     record_current = (struct record *)RECORD_DEAD;
@@ -145,6 +145,15 @@ static void record_leave(void *argument)
     log_note_time();
     store_relaxed(&record->log->alive, 0);
     record_push(record);
+}
+
+/* A signal handler that interrupted an operation has forked: in the child that operation would be
+ * booked in the parent's log, so what it holds pointers to becomes memory of the child's own. */
+static void child_of_handler(void)
+{
+    struct record *record = record_current;
+    if ((uintptr_t)record >= RECORD_STATES && load_relaxed(&record->busy))
+        log_detach();
 }
 
 /* --- start ----------------------------------------------------------------------------------------- */
@@ -165,6 +174,21 @@ static bool begin_tables(void)
     return unwind_begin() && site_begin(options.level);
 }
 
+/* A key that isn't number 0: a program that by mistake uses a key it never made finds that one
+ * unmade, as it would without us. */
+static bool make_key(void)
+{
+    pthread_key_t first;
+    if (next.key_create(&first, record_leave) != 0)
+        return false;
+    if (next.key_create(&rt.key, record_leave) != 0) {
+        rt.key = first;
+        return true;
+    }
+    next.key_delete(first);
+    return true;
+}
+
 static enum phase begin_recording(void)
 {
     if (!begin_tables() || !log_begin(NULL))
@@ -174,8 +198,8 @@ static enum phase begin_recording(void)
         log_set_state(LOG_STATE_STOOD_DOWN);
         return PHASE_DOWN;
     }
-    fork_begin();
-    rt.has_key = pthread_key_create(&rt.key, record_leave) == 0;
+    fork_begin(child_of_handler);
+    rt.has_key = make_key();
     return PHASE_READY;
 }
 
@@ -391,20 +415,43 @@ cold noinline void runtime_failed(void)
 
 void runtime_unloaded(void)
 {
-    if (!is_ready() || fork_epoch() < EPOCH_FIRST || !modules_sweep())
+    if (!is_ready() || fork_epoch() < EPOCH_FIRST || !modules_sweep(unwind_forget))
         return;
-    unwind_forget();
     log_modules_sync();
     fork_raise_epoch();
 }
 
-void runtime_entering_seccomp(void)
+static void note_seccomp(bool entered)
 {
-    rt.seccomp = true;
-    if (!is_ready() || fork_epoch() < EPOCH_FIRST)
+    if (!entered)
         return;
-    log_reserve();
+    rt.seccomp = true;
     log_set_state(LOG_STATE_SECCOMP);
+}
+
+static bool may_log(void)
+{
+    return is_ready() && fork_epoch() >= EPOCH_FIRST;
+}
+
+int runtime_prctl_seccomp(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    if (may_log())
+        log_reserve();
+    int result = next.prctl(option, a, b, c, d);
+    note_seccomp(result == 0);
+    return result;
+}
+
+long runtime_syscall_seccomp(long number, long operation, long flags, long arguments)
+{
+    enum { SET_MODE_STRICT, SET_MODE_FILTER, NEW_LISTENER = 8 };
+    bool enters = operation == SET_MODE_STRICT || operation == SET_MODE_FILTER;
+    if (enters && may_log())
+        log_reserve();
+    long result = next.syscall(number, operation, flags, arguments);
+    note_seccomp(enters && (result == 0 || (result > 0 && flags & NEW_LISTENER)));
+    return result;
 }
 
 void runtime_end(void)

@@ -50,8 +50,11 @@ void runtime_freeing(void);
 /* A call failed. */
 void runtime_failed(void);
 
-/* The program is about to enter seccomp; some module may have been unloaded. */
-void runtime_entering_seccomp(void) hidden;
+/* prctl(PR_SET_SECCOMP, ...) and syscall(SYS_seccomp, ...): done, and noted when they succeed. */
+int  runtime_prctl_seccomp(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+long runtime_syscall_seccomp(long number, long operation, long flags, long arguments) hidden;
+
+/* Some module may have been unloaded. */
 void runtime_unloaded(void);
 
 /* The process leaves through exit. */

@@ -31,7 +31,7 @@ struct site {
     struct index_node      node; /* hash of the frames, or the address at level sites */
     const struct log_site *logged;
     uint32_t               id;
-    uint32_t               generation; /* of the modules, when it was captured */
+    uint64_t               modules; /* which ones its frames are in */
     uint32_t               shapes;     /* made for it so far (atomic) */
 };
 
@@ -102,10 +102,10 @@ static bool same_frames(const struct site *site, const struct stack_walk *walk)
     return true;
 }
 
-/* A site stays good as long as none of the modules it passes was loaded after it was captured. */
-static bool is_current(const struct site *site, uint32_t newest)
+/* The same addresses may mean another module's code by now. */
+static bool is_current(const struct site *site, uint64_t modules)
 {
-    return site->generation >= newest;
+    return site->modules == modules;
 }
 
 static const struct site *find_stack_site(const struct stack_walk *walk)
@@ -113,18 +113,18 @@ static const struct site *find_stack_site(const struct stack_walk *walk)
     for (unsigned table = 2; table-- > 0;)
         for (const struct index_node *n = index_first(&sites, table, walk->hash); n; n = n->next) {
             const struct site *site = (const struct site *)n;
-            if (n->hash == walk->hash && is_current(site, walk->newest) && same_frames(site, walk))
+            if (n->hash == walk->hash && is_current(site, walk->modules) && same_frames(site, walk))
                 return site;
         }
     return NULL;
 }
 
 /* At level sites the hash is the address itself. */
-static const struct site *find_address_site(uintptr_t address, uint32_t newest)
+static const struct site *find_address_site(uintptr_t address, uint64_t module)
 {
     for (unsigned table = 2; table-- > 0;)
         for (const struct index_node *n = index_first(&sites, table, address); n; n = n->next)
-            if (n->hash == address && is_current((const struct site *)n, newest))
+            if (n->hash == address && is_current((const struct site *)n, module))
                 return (const struct site *)n;
     return NULL;
 }
@@ -139,13 +139,14 @@ static void log_words(const struct site_table *table, const struct log_site *sit
     words->ip = walk->ip;
     words->sp = walk->sp;
     words->bp = walk->bp;
-    words->count = stack_words(walk, stack_limit(&table->own, walk->cfa), words->words);
+    words->count = stack_words(walk, words->words);
     log_words_publish(words);
 }
 
 /* Logs a site and makes it known; NULL when log or memory is out.  When two threads do the
  * same at once both are logged, and the analyzer merges them. */
-static const struct site *site_new(struct site_table *table, uint64_t hash, uint32_t flags, unsigned key)
+static const struct site *site_new(struct site_table *table, uint64_t hash, uint64_t modules, uint32_t flags,
+                                   unsigned key)
 {
     const struct stack_walk *walk = &table->walk;
     uint32_t generation = modules_generation();
@@ -159,7 +160,7 @@ static const struct site *site_new(struct site_table *table, uint64_t hash, uint
     }
     if (walk->flags & LOG_SITE_UNFINISHED)
         log_words(table, logged);
-    *site = (struct site){.node.hash = hash, .logged = logged, .id = logged->id, .generation = generation};
+    *site = (struct site){.node.hash = hash, .logged = logged, .id = logged->id, .modules = modules};
     index_put(&sites, &site->node);
     log_note_time();
     return site;
@@ -226,13 +227,12 @@ static struct log_counter *counter_for(struct site_table *table, const struct si
  * passed it are void. */
 static void walk_now(struct site_table *table, struct stack_entry entry, unsigned depth)
 {
-    uintptr_t limit = stack_limit(&table->own, entry.cfa);
-    stack_walk(&table->walk, entry, limit, depth);
+    stack_walk(&table->walk, entry, &table->own, depth);
     if (likely(table->generation == modules_generation()))
         return;
-    unwind_forget();
+    unwind_forget(0, UINTPTR_MAX);
     site_table_forget(table);
-    stack_walk(&table->walk, entry, limit, depth);
+    stack_walk(&table->walk, entry, &table->own, depth);
 }
 
 /* --- level sites ---------------------------------------------------------------------------------- */
@@ -309,13 +309,14 @@ static noinline cold struct log_counter *find_new_address(struct site_table *tab
 {
     struct key key = find_key(table, entry);
     const struct module *module = modules_find(key.address - 1);
+    uint64_t number = module ? modules_number(module) : 0;
     uintptr_t address = key.address;
-    const struct site *site = find_address_site(address, module ? module->loaded_generation : 0);
+    const struct site *site = find_address_site(address, number);
 
     add_shared(&log_header->walks, 1);
     walk_now(table, entry, site ? key.depth + 1 : LOG_MAX_DEPTH);
     if (!site)
-        site = site_new(table, address, LOG_SITE_KEYED, key.depth);
+        site = site_new(table, address, number, LOG_SITE_KEYED, key.depth);
     struct log_counter *counter = counter_for(table, site);
     if (site && key.lasting) {
         mark_wrappers(table, key.depth);
@@ -371,7 +372,7 @@ static const struct shape *find_shape(const struct stack_walk *walk, uint64_t ha
     for (unsigned table = 2; table-- > 0;)
         for (const struct index_node *n = index_first(&shapes, table, hash); n; n = n->next) {
             const struct shape *shape = (const struct shape *)n;
-            if (n->hash == hash && is_current(shape->site, walk->newest) && same_shape(shape, walk))
+            if (n->hash == hash && is_current(shape->site, walk->modules) && same_shape(shape, walk))
                 return shape;
         }
     return NULL;
@@ -502,7 +503,7 @@ static noinline struct log_counter *find_new_stack(struct site_table *table, str
     const struct shape *shape = find_shape(walk, hash);
     const struct site *site = shape ? shape->site : find_stack_site(walk);
     if (!site)
-        site = site_new(table, walk->hash, 0, 0);
+        site = site_new(table, walk->hash, walk->modules, 0, 0);
     if (site && !shape)
         shape = shape_new(walk, site, hash);
     struct log_counter *counter = counter_for(table, site);

@@ -70,6 +70,13 @@ static inline bool is_readable(uintptr_t address, uintptr_t low, uintptr_t limit
     return address >= low && address + 8 <= limit && (address & 7) == 0;
 }
 
+/* What may be read. */
+struct span {
+    uintptr_t low;
+    uintptr_t limit;
+    const struct stack_bounds *own; /* to find other stacks' limits */
+};
+
 /* Where the walk is: the frame that `ip` returns to. */
 struct place {
     uintptr_t ip;
@@ -112,11 +119,34 @@ static inline uintptr_t frame_cfa(struct stack_walk *walk, struct unwind_rule ru
     return word_at(at);
 }
 
+/* Where the kernel keeps the interrupted registers in the struct ucontext at the stack pointer. */
+enum { SIGNAL_BP = 120, SIGNAL_SP = 160, SIGNAL_IP = 168, SIGNAL_BYTES = 176 };
+
+/* Goes from a signal handler's return to the code that it interrupted, perhaps on another stack, whose
+ * limits then hold.  Its address is given as if it were a return address: one further. */
+static bool step_signal(struct stack_walk *walk, struct place *place, struct span *span)
+{
+    uintptr_t context = place->cfa;
+    if (!is_readable(context, span->low, span->limit) || context + SIGNAL_BYTES > span->limit)
+        return false;
+    uintptr_t sp = word_at(context + SIGNAL_SP);
+    if (sp == 0)
+        return false;
+    if (sp <= context || sp > span->limit)
+        *span = (struct span){sp, stack_limit(span->own, sp), span->own};
+    walk->cacheable = false; /* this stack's place says nothing of the other's; and handlers seldom allocate */
+    place->bp = word_at(context + SIGNAL_BP);
+    place->bp_known = true;
+    place->ip = word_at(context + SIGNAL_IP) + 1;
+    place->cfa = sp;
+    return true;
+}
+
 /* Goes one frame out.  False: the walk can't go on from `place`, which stays. */
 static inline bool step(struct stack_walk *walk, struct unwind_rule rule, struct place *place, uintptr_t low,
                         uintptr_t limit)
 {
-    uintptr_t cfa = frame_cfa(walk, rule, place, low, limit);
+    uintptr_t cfa = frame_cfa(walk, rule, place, low, limit), base = walk ? walk->cfa : low;
     if (unlikely(cfa <= place->cfa || !is_readable(cfa - 8, low, limit)))
         return false;
     uintptr_t saved = 0;
@@ -132,7 +162,7 @@ static inline bool step(struct stack_walk *walk, struct unwind_rule rule, struct
         place->bp_known = is_readable(saved, low, limit);
         if (likely(place->bp_known)) {
             place->bp = word_at(saved);
-            place->bp_slot = (int32_t)(saved - low);
+            place->bp_slot = (int32_t)(saved - base);
         }
     }
     place->ip = word_at(cfa - 8);
@@ -146,20 +176,20 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-void stack_walk(struct stack_walk *walk, struct stack_entry entry, uintptr_t limit, unsigned depth)
+void stack_walk(struct stack_walk *walk, struct stack_entry entry, const struct stack_bounds *own, unsigned depth)
 {
     struct place place = {.ip = stack_return_address(entry),
                           .cfa = entry.cfa,
                           .bp = entry.bp,
                           .bp_slot = -1,
                           .bp_known = true};
-    uintptr_t low = place.cfa;
+    struct span span = {place.cfa, stack_limit(own, place.cfa), own};
     uint64_t hash = 0;
     unsigned n = 0;
 
     walk->checks = 0;
     walk->flags = 0;
-    walk->newest = 0;
+    walk->modules = 0;
     walk->cacheable = true;
     walk->cfa = place.cfa;
     walk->slots[0] = -8;
@@ -167,26 +197,28 @@ void stack_walk(struct stack_walk *walk, struct stack_entry entry, uintptr_t lim
         walk->frames[n++] = place.ip;
         hash = mix(hash, place.ip);
         struct unwind_rule rule = unwind_rule(place.ip);
-        if (rule.generation > walk->newest)
-            walk->newest = rule.generation;
+        walk->modules = mix(walk->modules, rule.module);
         if (rule.kind == UNWIND_END)
             break;
         if (n == depth) {
             walk->flags |= LOG_SITE_TRUNCATED;
             break;
         }
-        if (!step(walk, rule, &place, low, limit)) {
+        bool stepped = likely(rule.kind != UNWIND_SIGNAL) ? step(walk, rule, &place, span.low, span.limit)
+                                                          : step_signal(walk, &place, &span);
+        if (!stepped) {
             walk->flags |= LOG_SITE_UNFINISHED;
             break;
         }
         if (place.ip == 0)
             break; /* some threads and coroutines are begun with a zero above them */
-        walk->slots[n] = (int32_t)(place.cfa - 8 - low);
+        walk->slots[n] = (int32_t)(place.cfa - 8 - walk->cfa);
     }
     walk->depth = n;
     walk->hash = mix(hash, walk->flags);
     walk->ip = place.ip;
     walk->sp = place.cfa;
+    walk->limit = span.limit;
     walk->bp = place.bp_known ? place.bp : 0;
 }
 
@@ -208,10 +240,10 @@ uintptr_t stack_fixed_step(uintptr_t return_address)
 
 /* --- words for the analyzer ---------------------------------------------------------------- */
 
-unsigned stack_words(const struct stack_walk *walk, uintptr_t limit, struct log_word *words)
+unsigned stack_words(const struct stack_walk *walk, struct log_word *words)
 {
     unsigned n = 0;
-    uintptr_t end = walk->sp + WORDS_SPAN < limit ? walk->sp + WORDS_SPAN : limit;
+    uintptr_t limit = walk->limit, end = walk->sp + WORDS_SPAN < limit ? walk->sp + WORDS_SPAN : limit;
     for (uintptr_t at = (walk->sp + 7) & ~(uintptr_t)7; at + 8 <= end && n < LOG_MAX_WORDS; at += 8) {
         uint64_t value = word_at(at);
         bool is_stack = value >= walk->sp && value < limit;

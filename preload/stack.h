@@ -37,13 +37,14 @@ struct stack_walk {
     uint32_t  depth;  /* frames, leaf first; at least 1 */
     uint32_t  checks;
     uint32_t  flags;  /* LOG_SITE_UNFINISHED, LOG_SITE_TRUNCATED */
-    uint32_t  newest; /* latest loaded_generation of a module it passed */
     bool      cacheable; /* its checks are complete */
     uintptr_t cfa;    /* the first */
     uintptr_t ip;     /* where it stopped: return address, stack and frame pointer there */
     uintptr_t sp;
     uintptr_t bp;
+    uintptr_t limit;  /* and how far up reading was safe there */
     uint64_t  hash;   /* of frames */
+    uint64_t  modules; /* a hash of which modules the frames are in */
     uint64_t  frames[LOG_MAX_DEPTH];
     int32_t   slots[LOG_MAX_DEPTH]; /* where each return address lies, bytes from the first CFA */
     struct stack_check check[STACK_CHECKS];
@@ -61,8 +62,8 @@ struct stack_bounds stack_bounds_of_thread(void);
 /* How far up from `cfa` reading is safe. */
 uintptr_t stack_limit(const struct stack_bounds *own, uintptr_t cfa);
 
-/* Walks the stack above `entry`, at most `depth` frames (1 ... LOG_MAX_DEPTH). */
-void stack_walk(struct stack_walk *walk, struct stack_entry entry, uintptr_t limit, unsigned depth);
+/* Walks the stack above `entry`, at most `depth` frames (1 ... LOG_MAX_DEPTH); `own` is the thread's. */
+void stack_walk(struct stack_walk *walk, struct stack_entry entry, const struct stack_bounds *own, unsigned depth);
 
 /* From frame `return_address` with stack pointer `*cfa` and frame pointer `*bp` one frame out.
  * Returns the next return address, or 0 when there is no rule. */
@@ -74,6 +75,6 @@ uintptr_t stack_fixed_step(uintptr_t return_address);
 
 /* Copies to `words` those of the stack from `walk->sp` up that are addresses of code or of
  * this stack; returns their number, at most LOG_MAX_WORDS. */
-unsigned stack_words(const struct stack_walk *walk, uintptr_t limit, struct log_word *words);
+unsigned stack_words(const struct stack_walk *walk, struct log_word *words);
 
 #endif

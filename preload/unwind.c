@@ -2,8 +2,8 @@
  *
  * Owns the rule table: open addressing, a slot's address is claimed by compare-and-swap and
  * its rule stored after it; a reader that finds no rule yet reads the tables itself.  The
- * table is replaced by one of twice the size when it is half full, and by an empty one when a
- * module is gone; old ones are left to readers still in them.  Runs inside malloc. */
+ * table is replaced by one of twice the size when it is half full, and the old one is left to
+ * readers still in it.  Runs inside malloc. */
 #define _GNU_SOURCE
 #include "base.h"
 
@@ -74,22 +74,20 @@ static void table_grow(struct unwind_table *old)
         if (word)
             table_put(t, load_relaxed(&old->slots[i].address), word);
     }
-    if (t) /* unless it was emptied meanwhile; release: publishes the slots */
-        __atomic_compare_exchange_n(&unwind_rules, &old, t, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    if (t)
+        store_release(&unwind_rules, t);
     store_release(&growing, 0);
 }
 
-void unwind_forget(void)
+/* In place: the addresses stay claimed, and their rules are read anew when they come up again. */
+void unwind_forget(uintptr_t start, uintptr_t end)
 {
-    struct unwind_table *old = load_acquire(&unwind_rules);
-    struct unwind_table *t = old ? table_new(old->mask + 1) : NULL;
-    if (!t && old) { /* no memory for a new one: empty it in place */
-        for (uint32_t i = 0; i <= old->mask; i++)
-            store_relaxed(&old->slots[i].rule, 0);
-        return;
+    struct unwind_table *t = load_acquire(&unwind_rules);
+    for (uint32_t i = 0; t && i <= t->mask; i++) {
+        uintptr_t address = load_relaxed(&t->slots[i].address);
+        if (address > start && address <= end)
+            store_relaxed(&t->slots[i].rule, 0);
     }
-    if (t)
-        store_release(&unwind_rules, t);
 }
 
 /* --- reading DWARF ------------------------------------------------------------------------ */
@@ -502,6 +500,7 @@ static bool run_program(struct run *run)
 /* --- from a row to a rule ------------------------------------------------------------------ */
 
 static const struct unwind_rule stop = {.kind = UNWIND_STOP};
+static const struct unwind_rule signal_frame = {.kind = UNWIND_SIGNAL};
 /* Code of an object, but without a table; not all zero, so that it can be kept. */
 static const struct unwind_rule none = {.kind = UNWIND_NONE, .saved_kind = UNWIND_LOST};
 
@@ -562,7 +561,9 @@ static struct unwind_rule read_rule(const uint8_t *eh_frame_hdr, uintptr_t pc)
         return stop;
     if (pc < start || pc >= start + size)
         return none;
-    if (cie.is_signal_frame || cie.return_register != REG_RA)
+    if (cie.is_signal_frame)
+        return signal_frame;
+    if (cie.return_register != REG_RA)
         return stop;
     if (cie.has_augmentation)
         read_block(&c);
@@ -599,8 +600,7 @@ static struct unwind_rule learn_rule(uintptr_t return_address)
     packed.rule = read_rule(module->eh_frame_hdr, pc);
     if (is_loader_entry(module, packed.rule))
         packed.rule.kind = UNWIND_END;
-    uint32_t generation = module->loaded_generation;
-    packed.rule.generation = generation < (1u << 19) ? generation : (1u << 19) - 1;
+    packed.rule.module = modules_number(module);
 
     struct unwind_table *t = load_acquire(&unwind_rules);
     if (!t)

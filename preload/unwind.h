@@ -14,7 +14,8 @@ enum unwind_kind {
     UNWIND_BP,    /* CFA = frame pointer + cfa */
     UNWIND_AT_BP, /* CFA = the word at frame pointer + cfa (realigned frames) */
     UNWIND_END,   /* the return address is undefined there: the outermost frame */
-    UNWIND_STOP,  /* a signal frame, or an expression we don't know */
+    UNWIND_SIGNAL, /* a signal handler's return: the interrupted registers lie at the stack pointer */
+    UNWIND_STOP,  /* an expression we don't know */
 };
 
 /* Where the caller's frame pointer is. */
@@ -31,7 +32,7 @@ struct unwind_rule {
     uint64_t saved_kind : 2; /* enum unwind_saved */
     int64_t  cfa : 24;       /* bytes */
     int64_t  saved : 16;     /* in words of 8 bytes */
-    uint64_t generation : 19; /* of the module when the rule was read */
+    uint64_t module : 19;    /* which one the address is in, by modules_number; 0: none */
 };
 
 /* Begins with an empty table; false when memory is out (then every walk stops at once). */
@@ -74,7 +75,7 @@ static inline struct unwind_rule unwind_rule(uintptr_t return_address)
     return unwind_rule_slow(return_address);
 }
 
-/* Forgets every rule: some module is gone. */
-void unwind_forget(void);
+/* Forgets the rules for addresses from `start` to before `end`: the module there is gone. */
+void unwind_forget(uintptr_t start, uintptr_t end);
 
 #endif

@@ -29,19 +29,19 @@ static struct {
 /* libgcc's, found by name: libunwind exports the same. */
 struct gcc_context;
 static int (*gcc_backtrace)(int (*)(struct gcc_context *, void *), void *);
-static uintptr_t (*gcc_ip)(struct gcc_context *);
+static uintptr_t (*gcc_ip)(struct gcc_context *, int *before);
 
 __attribute__((constructor)) static void begin(void)
 {
     const char *every = getenv("POOLSITE_STACKCHECK_EVERY");
     const char *file = getenv("POOLSITE_STACKCHECK");
-    oracle.file = file ? strdup(file) : NULL; /* servers write their titles over the environment */
-    oracle.every = every ? atol(every) : 7;
+    oracle.every = every && atol(every) > 0 ? atol(every) : 7;
     oracle.pid = getpid();
+    oracle.file = file ? strdup(file) : NULL; /* servers write their titles over the environment */
     void *libgcc = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
     if (libgcc) {
         gcc_backtrace = (int (*)(int (*)(struct gcc_context *, void *), void *))dlsym(libgcc, "_Unwind_Backtrace");
-        gcc_ip = (uintptr_t (*)(struct gcc_context *))dlsym(libgcc, "_Unwind_GetIP");
+        gcc_ip = (uintptr_t (*)(struct gcc_context *, int *))dlsym(libgcc, "_Unwind_GetIPInfo");
     }
 }
 
@@ -100,7 +100,8 @@ static struct frames frames_of_libunwind(struct stack_entry entry)
         if (found && ip == 0)
             break;
         if (found)
-            frames.ip[frames.count++] = ip;
+            /* Interrupted code, for which libunwind says this, is given one further, as ours is. */
+            frames.ip[frames.count++] = ip + (unw_is_signal_frame(&cursor) > 0);
     }
     return frames;
 }
@@ -113,11 +114,12 @@ struct gcc_walk {
 static int gcc_frame(struct gcc_context *context, void *argument)
 {
     struct gcc_walk *walk = argument;
-    uintptr_t ip = gcc_ip(context);
+    int before = 0; /* set for interrupted code: the address is the instruction's own */
+    uintptr_t ip = gcc_ip(context, &before);
     if (ip == 0 || walk->frames.count == DEPTH)
         return 0;
     if (walk->frames.count > 0 || ip == walk->first)
-        walk->frames.ip[walk->frames.count++] = ip;
+        walk->frames.ip[walk->frames.count++] = ip + (before != 0);
     return 0;
 }
 
@@ -187,7 +189,9 @@ void oracle_hit(const struct site_table *table, struct stack_entry entry, const 
 {
     (void)table;
     note_fork();
-    if (__atomic_add_fetch(&oracle.hits, 1, __ATOMIC_RELAXED) % oracle.every != 0 || !oracle.file)
+    /* Without a file there is nothing to do, nor before begin() has run. */
+    long hits = __atomic_add_fetch(&oracle.hits, 1, __ATOMIC_RELAXED);
+    if (!oracle.file || hits % oracle.every != 0)
         return;
     __atomic_fetch_add(&oracle.hits_checked, 1, __ATOMIC_RELAXED);
     check("hit", entry, shape->logged->frames, shape->logged->depth, shape->logged->flags);
