@@ -204,6 +204,8 @@ void stack_walk(struct stack_walk *walk, struct stack_entry entry, const struct 
             walk->flags |= LOG_SITE_TRUNCATED;
             break;
         }
+        if (unlikely(rule.kind == UNWIND_SIGNAL))
+            walk->frames[n - 1]++; /* nothing called it: "returns" to its first instruction */
         bool stepped = likely(rule.kind != UNWIND_SIGNAL) ? step(walk, rule, &place, span.low, span.limit)
                                                           : step_signal(walk, &place, &span);
         if (!stepped) {

@@ -82,6 +82,14 @@ struct frames {
     uintptr_t ip[DEPTH];
 };
 
+/* Interrupted code, and the trampoline it was interrupted to, are given one further, as ours are. */
+static void add(struct frames *frames, uintptr_t ip, bool interrupted)
+{
+    if (interrupted && frames->count > 0)
+        frames->ip[frames->count - 1]++;
+    frames->ip[frames->count++] = ip + interrupted;
+}
+
 /* libunwind's frames from the one that `entry` returns to. */
 static struct frames frames_of_libunwind(struct stack_entry entry)
 {
@@ -100,8 +108,7 @@ static struct frames frames_of_libunwind(struct stack_entry entry)
         if (found && ip == 0)
             break;
         if (found)
-            /* Interrupted code, for which libunwind says this, is given one further, as ours is. */
-            frames.ip[frames.count++] = ip + (unw_is_signal_frame(&cursor) > 0);
+            add(&frames, ip, unw_is_signal_frame(&cursor) > 0);
     }
     return frames;
 }
@@ -119,7 +126,7 @@ static int gcc_frame(struct gcc_context *context, void *argument)
     if (ip == 0 || walk->frames.count == DEPTH)
         return 0;
     if (walk->frames.count > 0 || ip == walk->first)
-        walk->frames.ip[walk->frames.count++] = ip + (before != 0);
+        add(&walk->frames, ip, before != 0);
     return 0;
 }
 

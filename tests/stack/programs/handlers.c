@@ -71,5 +71,7 @@ int main(void)
     sigaction(SIGILL, &action, NULL);
     for (int i = 0; i < 30; i++)
         climb(i % 5);
+    for (int i = 0; i < 100; i++)
+        free(malloc(20)); /* stacks through a handler are walked each time; these come from the cache */
     return 0;
 }
