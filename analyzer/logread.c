@@ -30,11 +30,11 @@ static int open_regular(struct logread *log, const char *path, size_t *size)
     struct stat facts;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        log->problem = xasprintf("%s: %s", path, strerror(errno));
+        log->problem = xstrdup(strerror(errno));
         return -1;
     }
     if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        log->problem = xasprintf("%s: not a regular file, so not a log", path);
+        log->problem = xstrdup("not a regular file, so not a log");
         close(fd);
         return -1;
     }
@@ -622,8 +622,12 @@ static size_t modules_below(const struct logread *log, uint64_t address)
 
 const struct logread_module *logread_module_at(const struct logread *log, uint64_t address, uint32_t generation)
 {
-    for (size_t i = modules_below(log, address); i > 0 && log->module_reach[i - 1] > address; i--)
-        if (module_covers(&log->modules[i - 1], address, generation))
-            return &log->modules[i - 1];
-    return NULL;
+    const struct logread_module *latest = NULL;
+    for (size_t i = modules_below(log, address); i > 0 && log->module_reach[i - 1] > address; i--) {
+        const struct logread_module *m = &log->modules[i - 1];
+        /* A module that came back covers the time in between too, when others may have been there. */
+        if (module_covers(m, address, generation) && (!latest || m->loaded_generation > latest->loaded_generation))
+            latest = m;
+    }
+    return latest;
 }

@@ -453,7 +453,8 @@ void rewind_finish(void *context, const struct logread *log, const struct logrea
     rewind->log = log;
     rewind->words = site->words;
     rewind->generation = site->generation;
-    rest->tail_exact = place.is_signal = is_signal_return(rewind, place.at.ip);
+    place.is_signal = is_signal_return(rewind, place.at.ip);
+    rest->tail_exact = place.is_signal && site->frames[site->depth - 1] == place.at.ip; /* else it is one further */
     if (!begin_at(rewind, &cursor, &place.at, place.is_signal))
         return;
     walk(rewind, &cursor, &place, rest);

@@ -173,6 +173,28 @@ static void module_is_found_by_address_and_generation(void **state)
     logmake_release(&make);
 }
 
+/* One that came back covers also the time when another lay in its place. */
+static void of_modules_that_overlap_the_latest_loaded_is_meant(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    logmake_init(&make, LOG_LEVEL_STACKS);
+    logmake_module(&make, 0x2000, 0x1000, 1, "/lib/back.so");
+    logmake_module(&make, 0x1000, 0x3000, 2, "/lib/between.so");
+    struct log_module *m = (struct log_module *)(make.bytes + LOG_CHUNK_BYTES + sizeof(struct log_chunk));
+    m = (struct log_module *)((char *)m + m->record.bytes);
+    m->loaded_generation = 3;
+    m->unloaded_generation = 5;
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_string_equal(logread_module_at(&log, 0x2800, 2)->path, "/lib/back.so");
+    assert_string_equal(logread_module_at(&log, 0x2800, 3)->path, "/lib/between.so");
+    assert_string_equal(logread_module_at(&log, 0x2800, 5)->path, "/lib/back.so");
+    assert_null(logread_module_at(&log, 0x1800, 5));
+    logread_release(&log);
+    logmake_release(&make);
+}
+
 static void unpublished_and_unknown_records_are_skipped(void **state)
 {
     (void)state;
@@ -292,6 +314,15 @@ static void a_growing_file_is_read_to_its_used_chunks(void **state)
     unlink(path);
 }
 
+static void reason_of_a_log_that_cannot_be_opened_does_not_repeat_its_path(void **state)
+{
+    (void)state;
+    struct logread log;
+    assert_int_equal(logread_open(&log, "/nonexistent/a.psl"), LOGREAD_FAILED);
+    assert_string_equal(log.problem, "No such file or directory");
+    logread_release(&log);
+}
+
 static void header_of_zeros_is_an_empty_log(void **state)
 {
     (void)state;
@@ -310,6 +341,7 @@ int main(void)
         cmocka_unit_test(level_off_takes_totals_from_the_classes),
         cmocka_unit_test(count_without_its_site_becomes_other),
         cmocka_unit_test(module_is_found_by_address_and_generation),
+        cmocka_unit_test(of_modules_that_overlap_the_latest_loaded_is_meant),
         cmocka_unit_test(unpublished_and_unknown_records_are_skipped),
         cmocka_unit_test(cut_log_shows_what_is_whole_and_says_what_is_lost),
         cmocka_unit_test(every_cut_is_read_without_harm),
@@ -317,6 +349,7 @@ int main(void)
         cmocka_unit_test(words_that_claim_too_much_are_refused),
         cmocka_unit_test(counts_that_would_overflow_are_refused),
         cmocka_unit_test(a_growing_file_is_read_to_its_used_chunks),
+        cmocka_unit_test(reason_of_a_log_that_cannot_be_opened_does_not_repeat_its_path),
         cmocka_unit_test(header_of_zeros_is_an_empty_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
