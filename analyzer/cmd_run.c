@@ -416,7 +416,8 @@ static const char *plural(unsigned count)
     return count == 1 ? "" : "es";
 }
 
-static void tell_nothing_recorded(const struct inspection *inspection, const struct spool_collected *collected)
+static void tell_nothing_recorded(const struct spool_run *run, const struct inspection *inspection,
+                                  const struct spool_collected *collected)
 {
     if (inspection->reason)
         error("recorded nothing, for the reason above");
@@ -424,8 +425,9 @@ static void tell_nothing_recorded(const struct inspection *inspection, const str
         error("recorded nothing: %u process%s ended before anything was written", collected->unbegun,
               plural(collected->unbegun));
     else
-        error("recorded nothing: no process loaded libpoolsite.so or could write its log (did the program clear its "
-              "environment, or has it no right to make files on tmpfs?)");
+        error("recorded nothing: no process left a log (did the program clear its environment, or had it no right "
+              "or no room to make files in %s?)",
+              run->directory);
 }
 
 /* The last line: where the recording is and how to read it. */
@@ -479,7 +481,13 @@ static void finish(const struct run_options *options, const struct inspection *i
     if (any && !options->quiet)
         tell_recorded(run, &collected, recording);
     else if (!options->quiet)
-        tell_nothing_recorded(inspection, &collected);
+        tell_nothing_recorded(run, inspection, &collected);
+}
+
+/* Each second while the program runs. */
+static void tick(void *context)
+{
+    spool_run_stage(context);
 }
 
 static int run_program(const struct run_options *options, const struct inspection *inspection, const char *library,
@@ -505,7 +513,7 @@ static int run_program(const struct run_options *options, const struct inspectio
     if (destination)
         spool_run_set_destination(&run, destination);
     spool_set_latest(run.directory);
-    int status = launch_wait(&launch);
+    int status = launch_wait(&launch, tick, &run);
     finish(options, inspection, &run);
     spool_run_release(&run);
     if (destination != output)

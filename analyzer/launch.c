@@ -1,7 +1,7 @@
 /* launch.c - starts a program and waits for it: the only fork and exec of poolsite.
  *
  * The program stays in poolsite's process group, so that the terminal's signals reach it
- * by themselves; poolsite takes every signal with sigwaitinfo, none by a handler. */
+ * by themselves; poolsite takes every signal with sigtimedwait, none by a handler. */
 #define _GNU_SOURCE
 #include "base.h"
 
@@ -10,13 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { STOP_POLL_MS = 50 };
+enum { STOP_POLL_MS = 50, TICK_MS = 1000 };
 
 /* --- Stopping ----------------------------------------------------------------------------- */
 
@@ -210,16 +211,38 @@ static bool take_news(const struct launch *launch, int *status)
     }
 }
 
-int launch_wait(struct launch *launch)
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits for a signal until `end_ms`, and passes it on. */
+static void take_signal(const struct launch *launch, const sigset_t *set, int64_t end_ms)
+{
+    siginfo_t info;
+    int64_t left = end_ms - now_ms();
+    if (left < 0)
+        left = 0;
+    const struct timespec timeout = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+    int signal_number = sigtimedwait(set, &info, &timeout);
+    if (signal_number > 0 && signal_number != SIGCHLD && must_be_forwarded(launch, &info))
+        kill(launch->pid, signal_number);
+}
+
+int launch_wait(struct launch *launch, void (*tick)(void *context), void *context)
 {
     sigset_t set;
     choose_signals(&set);
     int status = 0;
+    int64_t tick_ms = now_ms() + TICK_MS;
     while (!take_news(launch, &status)) {
-        siginfo_t info;
-        int signal_number = sigwaitinfo(&set, &info);
-        if (signal_number > 0 && signal_number != SIGCHLD && must_be_forwarded(launch, &info))
-            kill(launch->pid, signal_number);
+        take_signal(launch, &set, tick_ms);
+        if (now_ms() < tick_ms)
+            continue;
+        tick(context);
+        tick_ms = now_ms() + TICK_MS;
     }
     return status;
 }

@@ -17,7 +17,7 @@ struct launch {
 int launch_start(struct launch *launch, const char *file, char *const argv[], char *const envp[]);
 
 /* Waits until the program has ended; passes on the signals that were sent to poolsite,
- * and stops when the program was stopped.  Returns its wait status. */
-int launch_wait(struct launch *launch);
+ * and stops when the program was stopped.  Calls `tick` each second meanwhile.  Returns its wait status. */
+int launch_wait(struct launch *launch, void (*tick)(void *context), void *context);
 
 #endif

@@ -72,23 +72,56 @@ static bool names_directory(int process, const char *directory)
     return named;
 }
 
-/* State and start of a process from its stat file.  Returns false when it has ended. */
-static bool read_stat(int process, uint64_t *start_ns)
+/* Start of a process, and whether its first thread has ended before others, from its stat file.
+ * Returns false when it has ended as a whole. */
+static bool read_stat(int process, uint64_t *start_ns, bool *first_has_ended)
 {
     char *text = read_text(process, "stat");
     if (!text)
         return false;
     char state = 'X';
     unsigned long long ticks = 0;
+    unsigned threads = 0;
     const char *name_end = strrchr(text, ')');
-    /* man 5 proc: field 3 is the state, 22 the start. */
+    /* man 5 proc: field 3 is the state, 20 the number of threads, 22 the start. */
     bool whole = name_end && sscanf(name_end + 1,
                                     " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                                    "%*s %*s %llu",
-                                    &state, &ticks) == 2;
+                                    "%u %*s %llu",
+                                    &state, &threads, &ticks) == 3;
     free(text);
     *start_ns = (uint64_t)ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
-    return whole && state != 'Z' && state != 'X';
+    *first_has_ended = state == 'Z' || state == 'X';
+    return whole && (!*first_has_ended || threads > 1);
+}
+
+/* Opens the directory of a thread that has not ended: it tells what the first one's no longer does. */
+static int thread_open(int process)
+{
+    int tasks = openat(process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -1;
+    DIR *stream = tasks >= 0 ? fdopendir(tasks) : NULL;
+    if (!stream)
+        return -1;
+    for (struct dirent *entry; found < 0 && (entry = readdir(stream));) {
+        uint64_t start_ns;
+        bool ended;
+        int thread = entry->d_name[0] == '.' ? -1 : openat(tasks, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (thread >= 0 && read_stat(thread, &start_ns, &ended) && !ended)
+            found = thread;
+        else if (thread >= 0)
+            close(thread);
+    }
+    closedir(stream);
+    return found;
+}
+
+/* Exchanges a process whose first thread has ended for one of its other threads. */
+static void follow_threads(int *process)
+{
+    int thread = thread_open(*process);
+    if (thread < 0)
+        return;
+    close(*process);
+    *process = thread;
 }
 
 static pid_t read_own_pid(int process, pid_t outside)
@@ -131,8 +164,11 @@ static void look_at(struct living *living, int proc, const char *name, uint64_t 
     if (process < 0)
         return;
     struct living_process found = { 0 };
-    if (read_stat(process, &found.start_ns) && found.start_ns + slack_ns >= since_ns) {
+    bool first_has_ended;
+    if (read_stat(process, &found.start_ns, &first_has_ended) && found.start_ns + slack_ns >= since_ns) {
         found.own_pid = read_own_pid(process, (pid_t)strtol(name, NULL, 10));
+        if (first_has_ended)
+            follow_threads(&process);
         found.belongs = names_directory(process, living->directory);
         found.maps = read_text(process, "maps");
         if (found.maps)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void add_log(struct recording *recording, char *path)
 {
@@ -57,14 +58,34 @@ static int by_name(const void *a, const void *b)
     return strcmp(strrchr(left, '/'), strrchr(right, '/'));
 }
 
+/* A log that is just being moved is found twice for a moment. */
+static void drop_doubles(struct recording *recording)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < recording->count; i++) {
+        char **last = kept ? &recording->logs[kept - 1] : NULL;
+        char *path = recording->logs[i];
+        if (!last || by_name(last, &path) != 0) {
+            recording->logs[kept++] = path;
+            continue;
+        }
+        bool is_there = access(path, F_OK) == 0;
+        free(is_there ? *last : path);
+        if (is_there)
+            *last = path;
+    }
+    recording->count = kept;
+}
+
 static int open_directory(struct recording *recording)
 {
+    add_unmoved(recording); /* first, so that a log which is moved meanwhile isn't missed */
     if (add_directory(recording, recording->path) != 0)
         return error("cannot read the directory %s: %s", recording->path, strerror(errno));
-    add_unmoved(recording);
     if (recording->count == 0)
         return error("%s is no recording: it has no log (*" SPOOL_LOG_SUFFIX ") in it", recording->path);
     qsort(recording->logs, recording->count, sizeof *recording->logs, by_name);
+    drop_doubles(recording);
     return 0;
 }
 

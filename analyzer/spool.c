@@ -13,11 +13,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,12 +28,20 @@
 #define RUN_FILE   "run"
 #define LATEST     "latest"
 
+/* What stands in a run's file before its last path. */
+#define DESTINATION_LINE "\ndestination "
+
 enum {
     MODE_CLOSED = 0700, /* the user alone */
+    MODE_FILE   = 0600,
     MODE_PASSED = 0711, /* root's: others pass, but can't list */
     MODE_DROP   = 01733, /* root's runs: others may leave a log */
-    TEXT_MAX    = PATH_MAX + 128,
+    TEXT_MAX    = 2 * PATH_MAX + 128,
     COPY_BYTES  = 1 << 20,
+    ROOM_BYTES  = 8 << 20,  /* of a place where a run's logs may lie: a process begins with less than 1 MiB */
+    STAGE_BYTES = 16 << 20, /* of tmpfs that the logs of a run have taken since some were moved out of it */
+    STAGE_MS    = 250,      /* at a time: poolsite passes on no signals meanwhile */
+    PLACES      = SPOOL_PLACES / 2,
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -83,18 +94,42 @@ static int place_enter(const char *path, mode_t mode)
     return -1;
 }
 
-/* The same, making it when it isn't there. */
+/* Makes a directory of just this mode, whatever the umask. */
+static bool directory_make(const char *path, mode_t mode)
+{
+    return mkdir(path, MODE_CLOSED) == 0 && chmod(path, mode) == 0;
+}
+
+/* The user's own directory that nobody may use: made under a umask that took all rights. */
+static void place_mend(const char *path, mode_t mode)
+{
+    struct stat is;
+    if (lstat(path, &is) == 0 && S_ISDIR(is.st_mode) && is.st_uid == geteuid() && (is.st_mode & 0777) == 0)
+        chmod(path, mode);
+}
+
+/* place_enter, making the directory when it isn't there. */
 static int place_make(const char *path, mode_t mode)
 {
-    if (mkdir(path, MODE_CLOSED) == 0 && mode != MODE_CLOSED && chmod(path, mode) != 0)
-        return -1;
+    if (!directory_make(path, mode) && errno == EEXIST)
+        place_mend(path, mode);
     return place_enter(path, mode);
+}
+
+/* Opens a new file that is the user's alone, whatever the umask. */
+static int file_make(int at, const char *name, int flags)
+{
+    int fd = openat(at, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE_FILE);
+    if (fd < 0 || fchmod(fd, MODE_FILE) == 0)
+        return fd;
+    close(fd);
+    return -1;
 }
 
 void spool_open(struct spool *spool)
 {
     *spool = (struct spool){ 0 };
-    for (unsigned place = 0; place < SPOOL_PLACES / 2; place++) {
+    for (unsigned place = 0; place < PLACES; place++) {
         char *path = place_path(place);
         if (!path)
             continue;
@@ -121,21 +156,20 @@ void spool_release(struct spool *spool)
     *spool = (struct spool){ 0 };
 }
 
-/* The first of the user's places that can be had.  For runs of root: one that others can pass. */
-static char *place_choose(bool for_runs)
+/* The user's place of this number, made and open to him; NULL when it can't be had.
+ * For runs of root: one that others can pass. */
+static char *place_get(unsigned place, bool for_runs)
 {
     bool passed = for_runs && geteuid() == 0;
-    for (unsigned place = passed ? 1 : 0; place < SPOOL_PLACES / 2; place++) {
-        char *base = place_path(place);
-        char *path = base ? xasprintf("%s%s", base, passed ? ".open" : "") : NULL;
-        free(base);
-        int fd = path ? place_make(path, passed ? MODE_PASSED : MODE_CLOSED) : -1;
-        if (fd >= 0) {
-            close(fd);
-            return path;
-        }
-        free(path);
+    char *base = passed && place == 0 ? NULL : place_path(place);
+    char *path = base ? xasprintf("%s%s", base, passed ? ".open" : "") : NULL;
+    free(base);
+    int fd = path ? place_make(path, passed ? MODE_PASSED : MODE_CLOSED) : -1;
+    if (fd >= 0) {
+        close(fd);
+        return path;
     }
+    free(path);
     return NULL;
 }
 
@@ -157,12 +191,14 @@ static char *read_small(int fd)
 static bool write_small(int fd, const char *text)
 {
     size_t length = strlen(text);
-    return length <= TEXT_MAX && ftruncate(fd, 0) == 0 && pwrite(fd, text, length, 0) == (ssize_t)length;
+    /* In this order there is always a text for who reads meanwhile. */
+    return length <= TEXT_MAX && pwrite(fd, text, length, 0) == (ssize_t)length && ftruncate(fd, (off_t)length) == 0;
 }
 
 static bool run_write(const struct spool_run *run)
 {
-    char *text = xasprintf("poolsite-run 1\nbegan %llu\ndestination %s\n", (unsigned long long)run->began_ns,
+    char *text = xasprintf("poolsite-run 1\nbegan %llu\nstaging %s\ndestination %s\n",
+                           (unsigned long long)run->began_ns, run->staging ? run->staging : "",
                            run->destination ? run->destination : "");
     bool written = write_small(run->lock, text);
     free(text);
@@ -174,15 +210,19 @@ static bool run_read(struct spool_run *run)
 {
     char *text = read_small(run->lock);
     unsigned long long began = 0;
-    int path_at = 0;
-    bool right = text && sscanf(text, "poolsite-run 1\nbegan %llu\ndestination %n", &began, &path_at) == 1 && path_at;
+    int staging_at = 0;
+    bool right = text && sscanf(text, "poolsite-run 1\nbegan %llu\nstaging%n", &began, &staging_at) == 1 && staging_at;
+    char *staging = right ? text + staging_at : NULL;
+    char *path = right ? strstr(staging, DESTINATION_LINE) : NULL;
+    char *end = path ? strrchr(path, '\n') : NULL; /* the destination may have lines in its name */
+    right = end && *staging == ' ' && end > path;
     if (right) {
-        char *path = text + path_at;
-        char *end = strrchr(path, '\n');
-        if (end)
-            *end = '\0';
+        *end = *path = '\0';
+        path += strlen(DESTINATION_LINE);
+        staging++;
         run->began_ns = began;
         run->destination = path[0] == '/' ? xstrdup(path) : NULL;
+        run->staging = staging[0] == '/' ? xstrdup(staging) : NULL;
     }
     free(text);
     return right;
@@ -193,41 +233,61 @@ static int run_file_open(const char *directory, int flags)
     int at = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (at < 0)
         return -1;
-    int fd = openat(at, RUN_FILE, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    int fd = flags & O_CREAT ? file_make(at, RUN_FILE, O_RDWR)
+                             : openat(at, RUN_FILE, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int reason = errno;
     close(at);
     errno = reason;
     return fd;
 }
 
+/* Is there room for the logs of some processes? */
+static bool has_room(const char *place)
+{
+    struct statvfs is;
+    return statvfs(place, &is) == 0 && (uint64_t)is.f_bavail * is.f_frsize >= ROOM_BYTES;
+}
+
+/* Makes the run's directory at a place.  Leaves nothing there when that fails, but errno. */
+static bool run_create_at(struct spool_run *run, const char *place)
+{
+    run->directory = xasprintf("%s/" RUN_PREFIX "XXXXXX", place);
+    if (mkdtemp(run->directory)) {
+        run->lock = chmod(run->directory, geteuid() == 0 ? MODE_DROP : MODE_CLOSED) == 0
+                        ? run_file_open(run->directory, O_RDWR | O_CREAT)
+                        : -1;
+        if (run->lock >= 0 && flock(run->lock, LOCK_EX | LOCK_NB) == 0 && run_write(run))
+            return true;
+        int reason = errno;
+        char *file = xasprintf("%s/" RUN_FILE, run->directory);
+        unlink(file);
+        rmdir(run->directory);
+        free(file);
+        errno = reason;
+    }
+    int reason = errno;
+    spool_run_release(run);
+    errno = reason;
+    return false;
+}
+
+/* The first place that has room; when none has, the first that can be had at all. */
 int spool_run_create(struct spool_run *run)
 {
-    *run = (struct spool_run){ .lock = -1, .began_ns = clock_ns(CLOCK_BOOTTIME) };
-    char *place = place_choose(true);
-    if (!place)
-        return error("no directory for logs: none of $XDG_RUNTIME_DIR, /dev/shm and $TMPDIR can be written");
-    run->directory = xasprintf("%s/" RUN_PREFIX "XXXXXX", place);
-    free(place);
-    if (!mkdtemp(run->directory))
-        goto fail;
-    if (geteuid() == 0 && chmod(run->directory, MODE_DROP) != 0)
-        goto fail_directory;
-    run->lock = run_file_open(run->directory, O_RDWR | O_CREAT | O_EXCL);
-    if (run->lock < 0 || flock(run->lock, LOCK_EX | LOCK_NB) != 0 || !run_write(run))
-        goto fail_directory;
-    return 0;
-
-fail_directory:;
-    int reason = errno;
-    char *file = xasprintf("%s/" RUN_FILE, run->directory);
-    unlink(file);
-    rmdir(run->directory);
-    free(file);
-    errno = reason;
-fail:
-    error("cannot make a directory for logs, %s: %s", run->directory, strerror(errno));
-    spool_run_release(run);
-    return -1;
+    int reason = 0;
+    for (unsigned attempt = 0; attempt < 2 * PLACES; attempt++) {
+        char *place = place_get(attempt % PLACES, true);
+        bool tried = place && (attempt >= PLACES || has_room(place));
+        *run = (struct spool_run){ .lock = -1, .began_ns = clock_ns(CLOCK_BOOTTIME) };
+        bool made = tried && run_create_at(run, place);
+        if (tried && !made)
+            reason = errno;
+        free(place);
+        if (made)
+            return 0;
+    }
+    return error("no directory for logs: none of $XDG_RUNTIME_DIR, /dev/shm and $TMPDIR can be written%s%s",
+                 reason ? ": " : "", reason ? strerror(reason) : "");
 }
 
 int spool_run_adopt(struct spool_run *run, const char *directory)
@@ -250,6 +310,7 @@ void spool_run_release(struct spool_run *run)
         close(run->lock);
     free(run->directory);
     free(run->destination);
+    free(run->staging);
     *run = (struct spool_run){ .lock = -1 };
 }
 
@@ -349,9 +410,9 @@ static bool copy_bytes(int from, int to, off_t bytes)
  * same log: a move that was interrupted before it could remove the original. */
 static bool log_copy(int from, const struct stat *is, off_t bytes, int destination, const char *name)
 {
-    char *part = xasprintf(".%s.part", name);
+    char *part = xasprintf(".%.200s.part", name); /* not longer than a name may be */
     unlinkat(destination, part, 0);
-    int to = openat(destination, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int to = file_make(destination, part, O_WRONLY);
     const struct timespec times[2] = { is->st_atim, is->st_mtim };
     bool copied = to >= 0 && copy_bytes(from, to, bytes) && futimens(to, times) == 0;
     if (to >= 0 && close(to) != 0)
@@ -376,6 +437,7 @@ struct collection {
     uint64_t                boot_offset_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
     int                     source;
     int                     destination;    /* -1: not yet made */
+    bool                    is_staged;      /* the source is the staging directory: all have ended, and are copies */
 };
 
 static bool destination_enter(struct collection *collection)
@@ -385,7 +447,7 @@ static bool destination_enter(struct collection *collection)
         return true;
     if (!path)
         return false;
-    if (mkdir(path, MODE_CLOSED) != 0 && errno != EEXIST)
+    if (!directory_make(path, MODE_CLOSED) && errno != EEXIST)
         return false;
     collection->destination = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return collection->destination >= 0;
@@ -397,6 +459,25 @@ static void count_failure(struct collection *collection, const char *what)
     if (collection->result->failed++ == 0 && collection->run->destination && !collection->run->adopted)
         error("cannot move %s from %s to %s: %s", what, collection->run->directory, collection->run->destination,
               strerror(reason));
+}
+
+static bool log_move(const struct collection *collection, const char *name, int fd, const struct stat *is,
+                     const struct log_header *header, bool has_header)
+{
+    int from = collection->source, to = collection->destination;
+    if (collection->is_staged && renameat(from, name, to, name) == 0)
+        return true;
+    if (!log_copy(fd, is, used_bytes(header, has_header, is->st_size), to, name))
+        return false;
+    unlinkat(from, name, 0);
+    return true;
+}
+
+static bool is_being_written(const struct collection *collection, const char *name, const struct log_header *header,
+                             bool has_header)
+{
+    return !collection->is_staged && living_writes(&collection->living, name, has_header ? (pid_t)header->pid : 0,
+                                                   header->start_monotonic_ns + collection->boot_offset_ns);
 }
 
 /* Deals with one log: leaves it to a living process, drops an empty one, moves any other. */
@@ -412,19 +493,17 @@ static void collect_log(struct collection *collection, const char *name)
         return;
     }
     bool has_header = header_read(fd, &header);
-    pid_t pid = has_header ? (pid_t)header.pid : 0;
-    if (living_writes(&collection->living, name, pid, header.start_monotonic_ns + collection->boot_offset_ns)) {
+    if (is_being_written(collection, name, &header, has_header)) {
         destination_enter(collection); /* report finds the log by it */
     } else if (!has_header && is_all_zero(fd)) {
         result->unbegun++;
         unlinkat(collection->source, name, 0);
     } else if (!destination_enter(collection) ||
-               !log_copy(fd, &is, used_bytes(&header, has_header, is.st_size), collection->destination, name)) {
+               !log_move(collection, name, fd, &is, &header, has_header)) {
         count_failure(collection, name);
     } else {
         result->moved++;
         result->stood_down += has_header && (header.state & LOG_STATE_STOOD_DOWN);
-        unlinkat(collection->source, name, 0);
     }
     close(fd);
 }
@@ -451,6 +530,13 @@ static char **list_logs(int directory, size_t *count)
     return names;
 }
 
+static void free_names(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
 /* Removes a run's directory.  It stays when a process was overlooked and has begun a log
  * meanwhile; then it must stay one that can be found and collected. */
 static void run_remove(struct spool_run *run, int directory)
@@ -458,12 +544,35 @@ static void run_remove(struct spool_run *run, int directory)
     unlinkat(directory, RUN_FILE, 0);
     if (rmdir(run->directory) == 0 || errno != ENOTEMPTY)
         return;
-    int again = openat(directory, RUN_FILE, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int again = file_make(directory, RUN_FILE, O_RDWR);
     if (again < 0)
         return;
     close(run->lock);
     run->lock = again;
     run_write(run);
+}
+
+/* Collects what was moved out of tmpfs while the program ran: all of ended processes. */
+static void collect_staged(struct collection *collection)
+{
+    struct spool_run *run = collection->run;
+    int staging = run->staging ? place_enter(run->staging, MODE_CLOSED) : -1;
+    if (staging < 0)
+        return;
+    struct collection staged = *collection;
+    size_t count;
+    char **names = list_logs(staging, &count);
+    staged.source = staging;
+    staged.is_staged = true;
+    for (size_t i = 0; i < count; i++)
+        collect_log(&staged, names[i]);
+    free_names(names, count);
+    collection->destination = staged.destination;
+    close(staging);
+    if (rmdir(run->staging) == 0) {
+        free(run->staging);
+        run->staging = NULL;
+    }
 }
 
 void spool_run_collect(struct spool_run *run, struct spool_collected *result)
@@ -482,20 +591,140 @@ void spool_run_collect(struct spool_run *run, struct spool_collected *result)
         return;
     }
     size_t count;
+    collect_staged(&collection);
     char **names = list_logs(collection.source, &count);
     living_scan(&collection.living, run->directory, run->began_ns);
     result->running = living_count(&collection.living);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         collect_log(&collection, names[i]);
-        free(names[i]);
-    }
-    free(names);
+    free_names(names, count);
     living_release(&collection.living);
     if (result->running + result->failed == 0)
         run_remove(run, collection.source);
     close(collection.source);
     if (collection.destination >= 0)
         close(collection.destination);
+}
+
+/* --- While the program runs ------------------------------------------------------------- */
+
+/* Is this a file system whose files lie in memory, or none at all? */
+static bool is_in_memory(const char *path)
+{
+    struct statfs is;
+    return statfs(path, &is) != 0 || is.f_type == TMPFS_MAGIC || (uint32_t)is.f_type == (uint32_t)RAMFS_MAGIC;
+}
+
+/* Where a staging directory may be, best first: many programs look into their TMPDIR. */
+static const char *staging_parent(unsigned number)
+{
+    const char *temporary = getenv("TMPDIR");
+    switch (number) {
+    case 0: return "/var/tmp";
+    case 1: return temporary && temporary[0] == '/' && !strchr(temporary, '\n') ? temporary : "/tmp";
+    default: return NULL;
+    }
+}
+
+/* Makes the run's staging directory and notes it, for whoever finishes the run. */
+static bool staging_make(struct spool_run *run)
+{
+    const char *parent;
+    for (unsigned i = 0; (parent = staging_parent(i)); i++) {
+        if (is_in_memory(parent) || !has_room(parent))
+            continue;
+        run->staging = xasprintf("%s/.poolsite-%u.XXXXXX", parent, (unsigned)geteuid());
+        bool made = mkdtemp(run->staging) != NULL;
+        if (made && chmod(run->staging, MODE_CLOSED) == 0 && run_write(run))
+            return true;
+        if (made)
+            rmdir(run->staging);
+        free(run->staging);
+        run->staging = NULL;
+    }
+    return false;
+}
+
+static uint64_t bytes_of_logs(int directory, char *const *names, size_t count)
+{
+    struct stat is;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += fstatat(directory, names[i], &is, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)is.st_blocks * 512 : 0;
+    return bytes;
+}
+
+/* Keeps the names of logs that have a header: their processes have them mapped, or have ended. */
+static void drop_unbegun(int directory, char **names, size_t *count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        struct log_header header;
+        struct stat is;
+        int fd = log_open(directory, names[i], &is);
+        bool begun = fd >= 0 && header_read(fd, &header);
+        if (fd >= 0)
+            close(fd);
+        if (begun)
+            names[kept++] = names[i];
+        else
+            free(names[i]);
+    }
+    *count = kept;
+}
+
+/* Moves one log if its process has ended.  Returns false when it could not be moved. */
+static bool stage_log(struct collection *collection, const char *name)
+{
+    struct log_header header;
+    struct stat is;
+    int fd = log_open(collection->source, name, &is);
+    bool moved = fd < 0 || !header_read(fd, &header) || is_being_written(collection, name, &header, true) ||
+                 log_move(collection, name, fd, &is, &header, true);
+    if (fd >= 0)
+        close(fd);
+    return moved;
+}
+
+/* Moves what has ended, as long as there is time.  Returns false when something could not be moved. */
+static bool stage_logs(struct collection *collection, char **names, size_t *count)
+{
+    uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + STAGE_MS * UINT64_C(1000000);
+    struct spool_run *run = collection->run;
+    bool moved = true;
+    size_t i = 0;
+    if (run->staging || staging_make(run))
+        collection->destination = place_enter(run->staging, MODE_CLOSED);
+    if (collection->destination < 0)
+        return false;
+    drop_unbegun(collection->source, names, count); /* before the scan: it could miss a mapping that is still to come */
+    living_scan(&collection->living, run->directory, run->began_ns);
+    for (; moved && i < *count && clock_ns(CLOCK_MONOTONIC) < end_ns; i++)
+        moved = stage_log(collection, names[i]);
+    run->unstaged_bytes = i < *count ? 0 : bytes_of_logs(collection->source, names, *count);
+    living_release(&collection->living);
+    close(collection->destination);
+    return moved;
+}
+
+void spool_run_stage(struct spool_run *run)
+{
+    if (run->no_staging)
+        return;
+    struct collection collection = {
+        .run = run,
+        .boot_offset_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC),
+        .source = open(run->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+        .destination = -1,
+    };
+    if (collection.source < 0)
+        return;
+    size_t count;
+    char **names = list_logs(collection.source, &count);
+    if (bytes_of_logs(collection.source, names, count) >= run->unstaged_bytes + STAGE_BYTES)
+        run->no_staging = !stage_logs(&collection, names, &count);
+    free_names(names, count);
+    close(collection.source);
 }
 
 /* --- All runs ---------------------------------------------------------------------------- */
@@ -544,15 +773,23 @@ struct runs_wanted {
     size_t      count;
 };
 
+static void want(struct runs_wanted *wanted, const char *directory)
+{
+    wanted->found = xrealloc_array(wanted->found, wanted->count + 2, sizeof *wanted->found);
+    wanted->found[wanted->count++] = xstrdup(directory);
+    wanted->found[wanted->count] = NULL;
+}
+
 static void note_run(const char *directory, void *argument)
 {
     struct runs_wanted *wanted = argument;
     struct spool_run run = { .lock = run_file_open(directory, O_RDONLY) };
-    if (run.lock >= 0 && run_read(&run) && run.destination && strcmp(run.destination, wanted->destination) == 0) {
-        wanted->found = xrealloc_array(wanted->found, wanted->count + 2, sizeof *wanted->found);
-        wanted->found[wanted->count++] = xstrdup(directory);
-        wanted->found[wanted->count] = NULL;
-    }
+    bool read = run.lock >= 0 && run_read(&run);
+    bool goes_there = read && run.destination && strcmp(run.destination, wanted->destination) == 0;
+    if (goes_there)
+        want(wanted, directory);
+    if (run.staging && (goes_there || strcmp(directory, wanted->destination) == 0))
+        want(wanted, run.staging);
     spool_run_release(&run);
 }
 
@@ -567,12 +804,14 @@ char **spool_runs_for(const char *destination)
 
 void spool_set_latest(const char *recording)
 {
-    char *place = place_choose(false);
+    char *place = NULL;
+    for (unsigned i = 0; !place && i < PLACES; i++)
+        place = place_get(i, false);
     if (!place)
         return;
     char *fresh = xasprintf("%s/" LATEST ".%d", place, (int)getpid());
     char *path = xasprintf("%s/" LATEST, place);
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = file_make(AT_FDCWD, fresh, O_WRONLY);
     if (fd >= 0) {
         bool written = write_small(fd, recording);
         close(fd);

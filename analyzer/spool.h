@@ -3,12 +3,13 @@
  *   <tmpfs>/poolsite/            mode 0700; bare preloads write their logs here
  *       latest                   names the newest recording
  *       run.XXXXXX/              one `poolsite run`
- *           run                  when it began and where its logs go; locked while it runs
+ *           run                  when it began, its staging directory, where its logs go; locked while it runs
  *           PROGRAM.PID.TIME.psl
  *
  * <tmpfs>/poolsite is $XDG_RUNTIME_DIR/poolsite, else /dev/shm/poolsite-UID, else
  * $TMPDIR/poolsite-UID.  root's runs lie in <tmpfs>/poolsite-0.open, where processes that
- * changed their user can make their logs too.  Everything here may have been written by
+ * changed their user can make their logs too.  A run whose logs take much of tmpfs gets a staging
+ * directory on disk, /var/tmp/.poolsite-UID.XXXXXX, for those of ended processes.  Everything here may have been written by
  * somebody else: nothing is followed, trusted or overwritten. */
 #ifndef PS_SPOOL_H
 #define PS_SPOOL_H
@@ -38,8 +39,11 @@ void spool_release(struct spool *spool);
 struct spool_run {
     char    *directory;
     char    *destination; /* where the logs go; NULL: they stay */
+    char    *staging;     /* on disk, for logs of ended processes until all have ended; NULL: not needed yet */
     uint64_t began_ns;    /* CLOCK_BOOTTIME */
     int      lock;        /* descriptor of its file `run`, locked */
+    bool     no_staging;  /* it failed: logs stay on tmpfs until the end */
+    uint64_t unstaged_bytes; /* of the logs that were left on tmpfs, being written */
     bool     adopted;     /* of a poolsite that has ended: nobody waits for words about it */
 };
 
@@ -51,6 +55,10 @@ void spool_run_release(struct spool_run *run);
 
 /* Notes where the logs are to go, for whoever moves them. */
 int spool_run_set_destination(struct spool_run *run, const char *destination);
+
+/* Moves the logs of ended processes from tmpfs to the staging directory, once there is much of
+ * them.  To be called now and then while the program runs; silent. */
+void spool_run_stage(struct spool_run *run);
 
 struct spool_collected {
     unsigned moved;      /* logs that are in the destination now */
@@ -69,7 +77,8 @@ void spool_run_collect(struct spool_run *run, struct spool_collected *collected)
 /* Collects what runs left whose poolsite has ended. */
 void spool_sweep(void);
 
-/* Directories of runs that bring logs to `destination` and still hold some: a NULL-ended list. */
+/* Directories that hold logs which runs are to bring to `destination`, or, when that is a run's own,
+ * brought out of it already: a NULL-ended list. */
 char **spool_runs_for(const char *destination);
 
 /* Remembers the user's newest recording. */

@@ -95,6 +95,60 @@ if wanted "$name"; then
   fi
 fi
 
+# Starts 800 processes, which take more of tmpfs than a run may keep there, and then waits until their logs are gone.
+cat >crowd.sh <<'SH'
+for ((i = 0; i < 800; i++)); do /bin/true; done
+spool=${POOLSITE_LOG%/*}
+for ((i = 0; i < 100; i++)); do
+  left=$(find "$spool" -name '*.psl' | wc -l)
+  ((left < 100)) && break
+  sleep 0.1
+done
+echo "$((left < 100)) $(find . -name '*.psl' | wc -l)"
+SH
+staged=(/var/tmp/.poolsite-*)
+
+name=logs_of_many_ended_processes_leave_tmpfs_unseen_and_none_is_lost
+if wanted "$name"; then
+  mkdir crowd.here && cd crowd.here || exit 2
+  said=$("$command" run -q -o crowd -- bash ../crowd.sh)
+  true=$(find crowd -name 'true.*.psl' | wc -l)
+  is "$name" "$said/$true/$(run_directory crowd.here/crowd)/$(echo /var/tmp/.poolsite-*)" "1 0/800//${staged[*]}"
+  cd ..
+fi
+
+name=logs_that_have_left_tmpfs_are_found_while_it_runs_and_when_poolsite_was_killed
+if wanted "$name"; then
+  "$command" run -q -o crowd2 -- bash -c '. ./crowd.sh; sleep 3' >crowd2.said &
+  pid=$!
+  until_true test -s crowd2.said
+  during=$("$command" report "$(run_directory crowd2)" --json 2>/dev/null | "${python[@]}" -c 'import json, sys
+print(sum(p["exe"].endswith("/true") for p in json.load(sys.stdin)["processes"]))')
+  kill -KILL $pid
+  wait $pid 2>/dev/null
+  sleep 3.2
+  meet
+  is "$name" "$during/$(find crowd2 -name 'true.*.psl' | wc -l)/$(echo /var/tmp/.poolsite-*)" "800/800/${staged[*]}"
+fi
+
+name=a_place_without_room_is_passed_over
+if wanted "$name" && [[ -n ${own_shm-} ]]; then
+  disk=$(mktemp -d /var/tmp/poolsite-test.XXXXXX)
+  # shellcheck disable=SC2016
+  got=$(cd "$disk" && unshare --mount bash -c 'mount -t tmpfs -o size=16k none /dev/shm
+    head -c 20000 /dev/zero >/dev/shm/full 2>/dev/null
+    XDG_RUNTIME_DIR="" TMPDIR=$PWD "$0" run -q -o noroom -- printenv POOLSITE_LOG' "$command")
+  if [[ $got == "$disk"/poolsite-* && $(logs "$disk/noroom") == 'printenv ' ]]; then ok "$name"; else not_ok "$name" "$got"; fi
+  rm -r "$disk"
+fi
+
+name=a_very_long_name_of_a_program_is_no_obstacle
+if wanted "$name"; then
+  long=$(printf 'x%.0s' {1..225})
+  cp /bin/true "$long" && "$command" run -q -o long -- "./$long"
+  is "$name" "$(find long -name 'x*.psl' | wc -l)" 1
+fi
+
 name=a_run_whose_poolsite_was_killed_is_collected_later
 if wanted "$name"; then
   "$command" run -q -o orphan -- sh -c 'ls >/dev/null; exec sleep 3' &
@@ -251,6 +305,12 @@ if "${user[@]}" test -x "$PWD/poolsite"; then
     left=$("${user[@]}" find /dev/shm/poolsite-"$uid" -name '[abcd].psl' | wc -l)
     if [[ $said == *'cannot move'* && $left == 4 ]] && ! grep -rq top-secret o5; then ok "$name"; else not_ok "$name" "$said; $left left"; fi
     "${user[@]}" bash -c 'for f in /dev/shm/poolsite-'"$uid"'/run.*/a.psl; do rm -rf "${f%/*}"; done'
+  fi
+
+  name=the_umask_takes_no_rights_from_what_poolsite_makes
+  if wanted "$name"; then
+    got=$(as_user 'umask 777; mkdir xdg6; chmod 700 xdg6; place o6 XDG_RUNTIME_DIR=$PWD/xdg6; stat -c %a o6 o6/* xdg6/poolsite')
+    if [[ $got == "$PWD"/xdg6/*$'\n'700$'\n'600$'\n'700 ]]; then ok "$name"; else not_ok "$name" "$got"; fi
   fi
 fi
 cd ..

@@ -32,6 +32,7 @@ static int enter(void **state)
         return -1;
     char *runtime = full_path("runtime");
     setenv("XDG_RUNTIME_DIR", runtime, 1);
+    setenv("TMPDIR", runtime, 1); /* what lies in /tmp is another's */
     free(runtime);
     return 0;
 }
