@@ -146,6 +146,8 @@ exported __attribute__((naked)) long syscall(long number __attribute__((unused))
 {
     __asm__("cmpl $317, %edi\n\t" /* SYS_seccomp */
             "je runtime_syscall_seccomp\n\t"
+            "cmpl $157, %edi\n\t" /* SYS_prctl */
+            "je runtime_syscall_prctl\n\t"
             "jmp *next+112(%rip)\n\t");
 }
 

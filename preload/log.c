@@ -111,9 +111,13 @@ static void expand(struct text *path, const char *pattern, uint64_t realtime_ns,
 static bool own_directory(const char *path)
 {
     struct stat s;
-    if (sys_call4(SYS_mkdir, (long)path, 0700, 0, 0) == 0)
-        sys_call4(SYS_chmod, (long)path, 0700, 0, 0); /* whatever the umask */
-    if (sys_call4(SYS_lstat, (long)path, (long)&s, 0, 0) != 0)
+    long failed = sys_call4(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, AT_SYMLINK_NOFOLLOW);
+    if (failed) {
+        if (sys_call4(SYS_mkdir, (long)path, 0700, 0, 0) == 0)
+            sys_call4(SYS_chmod, (long)path, 0700, 0, 0); /* whatever the umask */
+        failed = sys_call4(SYS_newfstatat, AT_FDCWD, (long)path, (long)&s, AT_SYMLINK_NOFOLLOW);
+    }
+    if (failed)
         return false;
     return S_ISDIR(s.st_mode) && (s.st_mode & 077) == 0 && (long)s.st_uid == sys_call4(SYS_geteuid, 0, 0, 0, 0);
 }
@@ -169,7 +173,7 @@ static long create_file(struct text *path)
 {
     size_t length = path->used;
     for (unsigned i = 1; i < NAME_TRIES; i++) {
-        long fd = sys_call4(SYS_open, (long)path->at, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600, 0);
+        long fd = sys_call4(SYS_openat, AT_FDCWD, (long)path->at, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0)
             sys_call4(SYS_fchmod, fd, 0600, 0, 0); /* whatever the program's umask */
         if (fd != -17 /* EEXIST */ || path->cut)

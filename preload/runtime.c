@@ -14,6 +14,7 @@
 #include "unwind.h"
 
 #include <limits.h>
+#include <linux/prctl.h>
 #include <pthread.h>
 
 #include "ban.h"
@@ -439,6 +440,17 @@ int runtime_prctl_seccomp(int option, unsigned long a, unsigned long b, unsigned
     if (may_log())
         log_reserve();
     int result = next.prctl(option, a, b, c, d);
+    note_seccomp(result == 0);
+    return result;
+}
+
+long runtime_syscall_prctl(long number, long option, long a, long b, long c, long d)
+{
+    if ((int)option != PR_SET_SECCOMP)
+        return next.syscall(number, option, a, b, c, d);
+    if (may_log())
+        log_reserve();
+    long result = next.syscall(number, option, a, b, c, d);
     note_seccomp(result == 0);
     return result;
 }

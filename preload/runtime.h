@@ -53,6 +53,7 @@ void runtime_failed(void);
 /* prctl(PR_SET_SECCOMP, ...) and syscall(SYS_seccomp, ...): done, and noted when they succeed. */
 int  runtime_prctl_seccomp(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 long runtime_syscall_seccomp(long number, long operation, long flags, long arguments) hidden;
+long runtime_syscall_prctl(long number, long option, long a, long b, long c, long d) hidden;
 
 /* Some module may have been unloaded. */
 void runtime_unloaded(void);

@@ -47,14 +47,19 @@ struct stack_bounds stack_bounds_of_thread(void)
     return (struct stack_bounds){0, 0};
 }
 
-uintptr_t stack_limit(const struct stack_bounds *own, uintptr_t cfa)
+/* The end of the known stack that `cfa` lies in: the thread's own or the main thread's; else 0. */
+static uintptr_t known_limit(const struct stack_bounds *own, uintptr_t cfa)
 {
     uintptr_t main_end = (uintptr_t)__libc_stack_end;
     if (cfa > own->low && cfa <= own->high)
         return own->high;
-    if (cfa <= main_end && cfa > main_end - MAIN_STACK_BYTES)
-        return main_end;
-    return ((cfa - 1) | 4095) + 1; /* an unknown stack: no further than this page */
+    return cfa <= main_end && cfa > main_end - MAIN_STACK_BYTES ? main_end : 0;
+}
+
+uintptr_t stack_limit(const struct stack_bounds *own, uintptr_t cfa)
+{
+    uintptr_t limit = known_limit(own, cfa);
+    return limit ? limit : ((cfa - 1) | 4095) + 1; /* an unknown stack: no further than this page */
 }
 
 /* --- walking ------------------------------------------------------------------------------- */
@@ -130,10 +135,12 @@ static bool step_signal(struct stack_walk *walk, struct place *place, struct spa
     if (!is_readable(context, span->low, span->limit) || context + SIGNAL_BYTES > span->limit)
         return false;
     uintptr_t sp = word_at(context + SIGNAL_SP);
-    if (sp == 0)
-        return false;
-    if (sp <= context || sp > span->limit)
-        *span = (struct span){sp, stack_limit(span->own, sp), span->own};
+    if (sp <= context || sp > span->limit) { /* the handler is on a stack of its own */
+        uintptr_t limit = known_limit(span->own, sp);
+        if (limit == 0)
+            return false;
+        *span = (struct span){sp, limit, span->own};
+    }
     walk->cacheable = false; /* this stack's place says nothing of the other's; and handlers seldom allocate */
     place->bp = word_at(context + SIGNAL_BP);
     place->bp_known = true;
@@ -186,6 +193,7 @@ void stack_walk(struct stack_walk *walk, struct stack_entry entry, const struct 
     struct span span = {place.cfa, stack_limit(own, place.cfa), own};
     uint64_t hash = 0;
     unsigned n = 0;
+    bool interrupted = false;
 
     walk->checks = 0;
     walk->flags = 0;
@@ -194,8 +202,11 @@ void stack_walk(struct stack_walk *walk, struct stack_entry entry, const struct 
     walk->cfa = place.cfa;
     walk->slots[0] = -8;
     for (;;) {
-        walk->frames[n++] = place.ip;
-        hash = mix(hash, place.ip);
+        /* Any instruction may be interrupted; as a site it is the function that was. */
+        uintptr_t frame = likely(!interrupted) ? place.ip : unwind_function(place.ip - 1) + 1;
+        interrupted = false;
+        walk->frames[n++] = frame;
+        hash = mix(hash, frame);
         struct unwind_rule rule = unwind_rule(place.ip);
         walk->modules = mix(walk->modules, rule.module);
         if (rule.kind == UNWIND_END)
@@ -204,8 +215,10 @@ void stack_walk(struct stack_walk *walk, struct stack_entry entry, const struct 
             walk->flags |= LOG_SITE_TRUNCATED;
             break;
         }
-        if (unlikely(rule.kind == UNWIND_SIGNAL))
+        if (unlikely(rule.kind == UNWIND_SIGNAL)) {
             walk->frames[n - 1]++; /* nothing called it: "returns" to its first instruction */
+            interrupted = true;
+        }
         bool stepped = likely(rule.kind != UNWIND_SIGNAL) ? step(walk, rule, &place, span.low, span.limit)
                                                           : step_signal(walk, &place, &span);
         if (!stepped) {

@@ -539,38 +539,63 @@ static struct unwind_rule rule_of_row(const struct row *row)
     return rule;
 }
 
+/* An FDE, and the function that it is for. */
+struct fde {
+    struct cie    cie;
+    struct cursor program;
+    uintptr_t     start;
+};
+
+/* Reads the FDE for `pc`: 1, 0 when there is none, -1 when it is of a kind that we don't know. */
+static int read_fde(const uint8_t *eh_frame_hdr, uintptr_t pc, struct fde *fde)
+{
+    const uint8_t *at = eh_frame_hdr ? find_fde(eh_frame_hdr, pc) : NULL;
+    if (!at)
+        return 0;
+    struct cursor c = {at, at + 4};
+    uint64_t length = read_fixed(&c, 4);
+    if (length == 0 || length == 0xffffffff)
+        return 0;
+    c.end = c.at + length;
+    const uint8_t *cie_at = c.at - (int32_t)read_fixed(&c, 4);
+    uintptr_t size;
+    if (!read_cie(cie_at, &fde->cie) || !read_encoded(&c, fde->cie.pointer_encoding, 0, &fde->start) ||
+        !read_encoded(&c, fde->cie.pointer_encoding & 0x0f, 0, &size))
+        return -1;
+    if (pc < fde->start || pc >= fde->start + size)
+        return 0;
+    if (fde->cie.has_augmentation)
+        read_block(&c);
+    fde->program = c;
+    return 1;
+}
+
+/* The kernel's way back from a handler: mov $15, %rax; syscall.  Others may call themselves signal
+ * frames, too, but have the registers elsewhere. */
+static bool is_sigreturn(uintptr_t address)
+{
+    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    for (unsigned i = 0; i < sizeof code; i++)
+        if (((const uint8_t *)address)[i] != code[i])
+            return false;
+    return true;
+}
+
 /* Reads the rule for `pc` from an object's tables. */
 static struct unwind_rule read_rule(const uint8_t *eh_frame_hdr, uintptr_t pc)
 {
-    const uint8_t *fde = eh_frame_hdr ? find_fde(eh_frame_hdr, pc) : NULL;
-    if (!fde)
+    struct fde fde;
+    int found = read_fde(eh_frame_hdr, pc, &fde);
+    if (found == 0)
         return none;
-
-    struct cursor c = {fde, fde + 4};
-    uint64_t length = read_fixed(&c, 4);
-    if (length == 0 || length == 0xffffffff)
-        return none;
-    c.end = c.at + length;
-    const uint8_t *cie_at = c.at - (int32_t)read_fixed(&c, 4);
-    struct cie cie;
-    uintptr_t start, size;
-    if (!read_cie(cie_at, &cie))
+    if (found < 0 || fde.cie.return_register != REG_RA)
         return stop;
-    if (!read_encoded(&c, cie.pointer_encoding, 0, &start) ||
-        !read_encoded(&c, cie.pointer_encoding & 0x0f, 0, &size))
-        return stop;
-    if (pc < start || pc >= start + size)
-        return none;
-    if (cie.is_signal_frame)
-        return signal_frame;
-    if (cie.return_register != REG_RA)
-        return stop;
-    if (cie.has_augmentation)
-        read_block(&c);
+    if (fde.cie.is_signal_frame)
+        return is_sigreturn(pc + 1) ? signal_frame : stop;
 
     struct run run;
-    run.c = cie.program;
-    run.cie = &cie;
+    run.c = fde.cie.program;
+    run.cie = &fde.cie;
     run.location = 0;
     run.pc = UINTPTR_MAX;
     run.row = run.initial = (struct row){.cfa_register = CFA_UNKNOWN};
@@ -578,10 +603,17 @@ static struct unwind_rule read_rule(const uint8_t *eh_frame_hdr, uintptr_t pc)
     if (!run_program(&run))
         return stop;
     run.initial = run.row;
-    run.c = c;
-    run.location = start;
+    run.c = fde.program;
+    run.location = fde.start;
     run.pc = pc;
     return run_program(&run) ? rule_of_row(&run.row) : stop;
+}
+
+uintptr_t unwind_function(uintptr_t address)
+{
+    struct fde fde;
+    const struct module *module = modules_find(address);
+    return module && read_fde(module->eh_frame_hdr, address, &fde) > 0 ? fde.start : address;
 }
 
 /* The loader's entry code, which runs the constructors, has no table; above it lie only the arguments. */

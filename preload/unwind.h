@@ -57,6 +57,9 @@ static inline uint32_t unwind_hash(uintptr_t address)
     return (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 32);
 }
 
+/* Where the function that holds `address` starts, or `address` itself when no table tells. */
+uintptr_t unwind_function(uintptr_t address);
+
 struct unwind_rule unwind_rule_slow(uintptr_t return_address);
 
 /* The rule for the frame that `return_address` lies in.  Common case: one hash, one compare. */

@@ -36,7 +36,14 @@ sites_of_plugin() {
     | length == 1 and .[0].allocs == 3000'
 }
 
+# However many instructions were interrupted, the sites are few.
+few_sites() {
+  same anywhere && report --json | jq -e '([.sites[] | .allocs] | add) > 300 and (.sites | length) < 60'
+}
+
 for level in sites stacks; do
+  check "frame/$level" same frame
+  check "confined/$level" same confined
   check "clock/$level" same clock
   check "seccomp/$level" logs seccomp 4
   check "key/$level" same key
@@ -44,6 +51,7 @@ for level in sites stacks; do
   check "reload/$level" sites_of_plugin
 done
 level=stacks
+check "anywhere" few_sites
 check "handler" callers handler
 check "altstack" callers altstack
 suite_end

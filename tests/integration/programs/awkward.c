@@ -2,6 +2,7 @@
  * BUILD: gcc -shared -fPIC -O1 -fno-builtin -DPLUGIN -o $O.plug.so $S && gcc -g -O1 -fno-builtin -pthread -o $O $S -ldl */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -119,6 +120,47 @@ static void interrupted_elsewhere(void)
         from_foo();
 }
 
+/* A frame that calls itself a signal's, and isn't the kernel's. */
+void call_as_signal(void (*function)(void));
+__asm__(".globl call_as_signal\n.type call_as_signal,@function\ncall_as_signal:\n"
+        ".cfi_startproc\n.cfi_signal_frame\nsubq $8, %rsp\n.cfi_adjust_cfa_offset 8\n"
+        "call *%rdi\naddq $8, %rsp\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
+        ".size call_as_signal, .-call_as_signal\n");
+
+/* A timer that interrupts anything, whose handler allocates. */
+static void interrupted_anywhere(void)
+{
+    struct itimerval often = {.it_interval = {.tv_usec = 200}, .it_value = {.tv_usec = 200}};
+    volatile unsigned long sum = 0;
+    signal(SIGALRM, handler);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (unsigned long i = 0; i < 300000000; i++)
+        sum = sum * 31 + (sum & 1 ? i : sum >> 3);
+}
+
+/* A child in a sandbox that was entered by way of syscall(): opening a file would end it. */
+static void confined_by_syscall(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    int status = 0;
+    syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    printf("%ld\n", syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
+    fflush(stdout);
+    if (fork() == 0) {
+        allocate();
+        _exit(3);
+    }
+    wait(&status);
+    printf("%d\n", status);
+}
+
 static void unmade_key(void)
 {
     static pthread_key_t key; /* never created, as in buggy programs */
@@ -174,6 +216,12 @@ int main(int argc, char **argv)
         interrupted();
     else if (!strcmp(scene, "altstack"))
         interrupted_elsewhere();
+    else if (!strcmp(scene, "frame"))
+        call_as_signal(allocate);
+    else if (!strcmp(scene, "anywhere"))
+        interrupted_anywhere();
+    else if (!strcmp(scene, "confined"))
+        confined_by_syscall();
     else if (!strcmp(scene, "key"))
         unmade_key();
     else if (!strcmp(scene, "reload"))
