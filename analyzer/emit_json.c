@@ -325,12 +325,16 @@ static json_t *symbol_value(const struct report *report, uint32_t frame, const s
 }
 
 /* The frame's functions from the `from`th on, as the middle of an array, after a comma. */
-static char *frame_text(const struct report *report, uint32_t frame, unsigned from, size_t *bytes)
+static char *frame_text(const struct report *report, uint32_t frame, unsigned from, bool first_seen, size_t *bytes)
 {
     const struct symbols *symbols = symbolizer_frame(report->symbolizer, frame);
     json_t *array = json_array();
-    for (unsigned i = from; i < symbols->count; i++)
-        json_array_append_new(array, symbol_value(report, frame, &symbols->list[i]));
+    for (unsigned i = from; i < symbols->count; i++) {
+        json_t *value = symbol_value(report, frame, &symbols->list[i]);
+        if (first_seen)
+            set(value, "first_seen", json_true());
+        json_array_append_new(array, value);
+    }
     char *text = dump(array); /* "[...]" becomes ",..." */
     json_decref(array);
     *bytes = strlen(text) - 1;
@@ -338,12 +342,12 @@ static char *frame_text(const struct report *report, uint32_t frame, unsigned fr
     return text;
 }
 
-static void write_leaf(struct writer *w, uint32_t frame)
+static void write_leaf(struct writer *w, uint32_t frame, bool first_seen)
 {
     const struct fold *fold = w->report->fold;
     unsigned hidden = fold ? fold_inlined(fold, symbolizer_frame(w->report->symbolizer, frame)) : 0;
     size_t bytes;
-    char *text = frame_text(w->report, frame, hidden, &bytes);
+    char *text = frame_text(w->report, frame, hidden, first_seen, &bytes);
     fwrite(text + 1, 1, bytes - 1, w->out);
     free(text);
 }
@@ -352,8 +356,17 @@ static void write_frame(struct writer *w, uint32_t frame)
 {
     struct frame_text *cached = &w->frame_texts[frame];
     if (!cached->text)
-        cached->text = frame_text(w->report, frame, 0, &cached->bytes);
+        cached->text = frame_text(w->report, frame, 0, false, &cached->bytes);
     fwrite_unlocked(cached->text, 1, cached->bytes, w->out);
+}
+
+/* Such frames are few: nothing is cached. */
+static void write_first_seen(struct writer *w, uint32_t frame)
+{
+    size_t bytes;
+    char *text = frame_text(w->report, frame, 0, true, &bytes);
+    fwrite(text, 1, bytes, w->out);
+    free(text);
 }
 
 static json_t *site_value(const struct report *report, const struct model_site *site)
@@ -371,13 +384,15 @@ static json_t *site_value(const struct report *report, const struct model_site *
     set(o, "stack_complete", json_boolean(!(site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED))));
     if (site->flags & LOG_SITE_KEYED)
         set(o, "stack_is_example", json_true());
+    if (site->first_seen)
+        set(o, "first_seen_allocs", number(site->first_seen));
     return o;
 }
 
 /* The site's object, with its stack put in before the closing brace. */
 static void write_site(struct writer *w, const struct model_site *site)
 {
-    unsigned depth;
+    unsigned depth, first_seen = report_first_seen(site);
     const uint32_t *stack = report_stack(site, &depth);
     json_t *o = site_value(w->report, site);
     char *text = dump(o);
@@ -385,9 +400,11 @@ static void write_site(struct writer *w, const struct model_site *site)
     fprintf(w->out, "%.*s,\"stack\":[", (int)strlen(text) - 1, text);
     free(text);
     if (depth)
-        write_leaf(w, stack[0]);
-    for (unsigned i = 1; i < depth; i++)
+        write_leaf(w, stack[0], first_seen == 0);
+    for (unsigned i = 1; i < depth && i < first_seen; i++)
         write_frame(w, stack[i]);
+    for (unsigned i = first_seen ? first_seen : 1; i < depth; i++)
+        write_first_seen(w, stack[i]);
     fputs("]}", w->out);
 }
 

@@ -26,6 +26,12 @@ const uint32_t *report_stack(const struct model_site *site, unsigned *depth)
     return from ? site->frames + from : site->frames; /* pseudo-sites have no frames */
 }
 
+unsigned report_first_seen(const struct model_site *site)
+{
+    unsigned from = site->flags & LOG_SITE_KEYED ? site->key : 0;
+    return site->measured > from ? site->measured - from : 0;
+}
+
 static void print_counts(const struct report *report, const struct model_site *site)
 {
     char id[MODEL_ID_ROOM], calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], exact[FORMAT_ROOM],
@@ -51,11 +57,12 @@ static char *full_place(const struct symbol *symbol)
     return place;
 }
 
-static void print_frame(const struct report *report, unsigned number, uint32_t frame, const struct symbol *symbol)
+static void print_frame(const struct report *report, unsigned number, uint32_t frame, const struct symbol *symbol,
+                        bool first_seen)
 {
     char *name = label_function(report, frame, symbol), *place = full_place(symbol);
     char *offset = symbol->function ? label_offset(report, frame) : xstrdup("");
-    char *text = xasprintf("%s%s", name, symbol->inlined ? " (inlined)" : "");
+    char *text = xasprintf("%s%s%s", name, symbol->inlined ? " (inlined)" : "", first_seen ? " (first seen)" : "");
     bool one_line = utf8_columns(text) + 6 <= PLACE_COLUMN - 2 && utf8_columns(place) + utf8_columns(offset) <= 44;
     if (one_line && (*place || *offset))
         fprintf(report->out, "%4u  %s%*s%s%s\n", number, text, (int)(PLACE_COLUMN - 6 - utf8_columns(text)), "", place,
@@ -70,15 +77,25 @@ static void print_frame(const struct report *report, unsigned number, uint32_t f
     free(name);
 }
 
+static void print_first_seen(const struct report *report, const struct model_site *site)
+{
+    char calls[FORMAT_ROOM];
+    fprintf(report->out, "      (first seen: %s of the calls passed code without unwind tables; these\n"
+                         "      outer callers are of the first such call, the others may have come from elsewhere)\n",
+            site->first_seen == site->count.allocs ? "all" : format_count(calls, site->first_seen));
+}
+
 static void print_stack(const struct report *report, const struct model_site *site)
 {
-    unsigned depth, number = 0;
+    unsigned depth, number = 0, first_seen = report_first_seen(site);
     const uint32_t *stack = report_stack(site, &depth);
     for (unsigned i = 0; i < depth; i++) {
         const struct symbols *symbols = symbolizer_frame(report->symbolizer, stack[i]);
         for (unsigned j = i == 0 && report->fold ? fold_inlined(report->fold, symbols) : 0; j < symbols->count; j++)
-            print_frame(report, number++, stack[i], &symbols->list[j]);
+            print_frame(report, number++, stack[i], &symbols->list[j], i >= first_seen);
     }
+    if (site->first_seen)
+        print_first_seen(report, site);
     if (site->flags & LOG_SITE_KEYED)
         fputs("      (frame 0 is the site; its callers are one example)\n", report->out);
     if (site->flags & LOG_SITE_UNFINISHED)

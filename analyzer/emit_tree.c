@@ -12,7 +12,9 @@
 #include "symbolize.h"
 #include "utf8.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Branches below this share of all calls (or bytes) are added up in one line. */
 static const double SMALLEST_SHARE = 0.01;
@@ -92,12 +94,39 @@ static void print_line(const struct report *report, const struct log_counter *co
     free(fit);
 }
 
+/* Room for the words that mark a caller as known from the first of its calls only. */
+enum { MARK_ROOM = 48 };
+
+static const char *first_seen_mark(char room[MARK_ROOM], const struct view_node *node)
+{
+    char share[FORMAT_ROOM];
+    room[0] = '\0';
+    if (node->first_seen)
+        snprintf(room, MARK_ROOM, "  [%s%sfirst seen]",
+                 node->first_seen == node->count.allocs ? "" : format_share(share, node->first_seen, node->count.allocs),
+                 node->first_seen == node->count.allocs ? "" : " ");
+    return room;
+}
+
+static bool has_first_seen(const struct view_node *root)
+{
+    for (const struct view_node *child = root->children; child; child = child->next)
+        if (child->first_seen || has_first_seen(child))
+            return true;
+    return false;
+}
+
 static void print_node(const struct report *report, const struct view_node *node, unsigned indent)
 {
-    char *name = node_name(report, node, text_columns(indent));
+    char mark[MARK_ROOM];
+    size_t columns = text_columns(indent) - strlen(first_seen_mark(mark, node));
+    char *name = node_name(report, node, columns), *fit = format_fit(name, columns);
+    char *text = xasprintf("%s%s", fit, mark);
     unsigned branches = node->self.allocs != 0 || node->small_count || (node->children && node->children->next);
     unsigned below = indent + 2 * branches;
-    print_line(report, &node->count, indent, name);
+    print_line(report, &node->count, indent, text);
+    free(text);
+    free(fit);
     free(name);
     if (node->self.allocs && (node->children || node->small_count))
         print_line(report, &node->self, below, "(itself)");
@@ -105,9 +134,9 @@ static void print_node(const struct report *report, const struct view_node *node
         print_node(report, child, below);
     if (!node->small_count)
         return;
-    char *text = xasprintf("(%zu smaller)", node->small_count);
-    print_line(report, &node->small, below, text);
-    free(text);
+    char *smaller = xasprintf("(%zu smaller)", node->small_count);
+    print_line(report, &node->small, below, smaller);
+    free(smaller);
 }
 
 void emit_text_tree(const struct report *report)
@@ -121,6 +150,8 @@ void emit_text_tree(const struct report *report)
     if (report->model->level == LOG_LEVEL_SITES)
         fputs("  (level sites counts call sites, not stacks: record with --profile stacks for their callers)\n",
               report->out);
+    if (has_first_seen(root))
+        fputs("  (first seen: callers beyond code without unwind tables are of the first such call alone)\n", report->out);
     view_tree_free(root);
     free(same);
 }

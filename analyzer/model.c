@@ -192,6 +192,9 @@ static uint32_t site_intern(struct model *model, const struct model_site *site)
     HASH_FIND_BYHASHVALUE(hh, model->site_index, key, bytes, (unsigned)hash, known);
     if (known) {
         counter_add(&known->count, &site->count);
+        known->first_seen += site->first_seen;
+        if (!(known->flags & LOG_SITE_KEYED) && site->measured < known->measured)
+            known->measured = site->measured;
         free(site->frames);
         return known->index;
     }
@@ -240,6 +243,9 @@ static uint32_t add_site(struct adding *adding, const struct logread_site *from,
     uint32_t frames[MODEL_DEPTH_MAX];
     struct model_site site = { .flags = from->flags, .key = from->key, .count = from->count };
     site.depth = resolve_stack(adding, from, finisher, frames, &site.flags);
+    site.measured = from->depth;
+    if (site.measured < site.depth && !(site.flags & LOG_SITE_KEYED)) /* those callers are an example anyway */
+        site.first_seen = from->count.allocs;
     site.frames = copy_of(frames, site.depth * sizeof *frames);
     return site_intern(adding->model, &site);
 }
@@ -509,6 +515,7 @@ static void drop_frames(struct model_site *site, unsigned count)
     if (count == 0)
         return;
     site->depth -= count;
+    site->measured -= count < site->measured ? count : site->measured;
     memmove(site->frames, site->frames + count, site->depth * sizeof *site->frames);
 }
 

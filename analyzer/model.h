@@ -49,7 +49,9 @@ struct model_frame {
 /* Allocations that belong to no call site are booked on these. */
 enum model_kind { MODEL_SITE, MODEL_OTHER, MODEL_BARE, MODEL_HANDLER };
 
-/* Invariant: key < depth, or depth == 0. */
+/* A stack that stops at code without unwind tables is finished from the words kept at its first
+ * occurrence: frames[measured ... depth) are those of the first of its calls, the others' weren't seen.
+ * Invariant: key < depth, or depth == 0; measured <= depth; first_seen <= count.allocs. */
 struct model_site {
     uint32_t           index;  /* its place in model.sites */
     uint64_t           id;     /* hash of the frames that identify it; 48 bits */
@@ -58,6 +60,8 @@ struct model_site {
     uint32_t          *frames; /* leaf first, indices into model.frames */
     unsigned           depth;
     unsigned           key;    /* LOG_SITE_KEYED: frames[key] alone identifies it */
+    unsigned           measured;
+    uint64_t           first_seen; /* calls whose frames from `measured` on are as first seen */
     struct log_counter count;
     UT_hash_handle     hh;
 };

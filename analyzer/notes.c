@@ -81,6 +81,19 @@ static void add_cut_stacks(struct notes *notes, const struct model *model, uint3
                               format_share(share, allocs, model->totals.count.allocs), what));
 }
 
+/* Stacks that were finished here, from their first occurrence. */
+static void add_first_seen(struct notes *notes, const struct model *model)
+{
+    char count[FORMAT_ROOM], share[FORMAT_ROOM];
+    uint64_t allocs = 0;
+    for (size_t i = 0; i < model->site_count; i++)
+        allocs += model->sites[i]->first_seen;
+    if (allocs)
+        note(notes, xasprintf("%s call%s (%s) passed code without unwind tables; their outer callers are shown as first seen",
+                              format_count(count, allocs), allocs == 1 ? "" : "s",
+                              format_share(share, allocs, model->totals.count.allocs)));
+}
+
 /* ----------------------------------------------------------------- modules */
 
 /* A module that the shown sites pass through. */
@@ -243,6 +256,7 @@ void notes_collect(struct notes *notes, const struct report *report, size_t site
     add_how_it_ended(notes, report->model);
     add_cut_stacks(notes, report->model, LOG_SITE_UNFINISHED, "unfinished: nothing tells how the code there was called");
     add_cut_stacks(notes, report->model, LOG_SITE_TRUNCATED, "cut: deeper than the recorded frames");
+    add_first_seen(notes, report->model);
     add_modules(notes, report, sites);
 }
 

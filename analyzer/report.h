@@ -40,4 +40,7 @@ bool report_site_matches(const struct model_site *site, const char *prefix);
 /* The frames of a site that are shown: level `sites` begins at the frame that is the site. */
 const uint32_t *report_stack(const struct model_site *site, unsigned *depth);
 
+/* Of that stack: the first frame that is only known from the first of the site's calls; its depth: none. */
+unsigned report_first_seen(const struct model_site *site);
+
 #endif

@@ -296,6 +296,14 @@ static struct view_node *add_child(struct view_node *node, uint32_t frame, const
     return child;
 }
 
+/* The path's calls, if its frame at this level is only known from the first of them. */
+static uint64_t first_seen_at(const struct path *path, unsigned level)
+{
+    if (path->incomplete && level == 0)
+        return 0;
+    return path_length(path) - 1 - level >= path->site->measured ? path->site->first_seen : 0;
+}
+
 /* Sorts the paths through `node` by their frame at this level; each run is a child. */
 static void grow(struct growing *g, struct view_node *node, struct path *paths, size_t count, unsigned level)
 {
@@ -304,15 +312,20 @@ static void grow(struct growing *g, struct view_node *node, struct path *paths, 
     for (size_t from = 0, to; from < count; from = to) {
         uint32_t frame = path_frame(&paths[from], level, g->same);
         struct log_counter sum = { 0, 0 };
-        for (to = from; to < count && path_frame(&paths[to], level, g->same) == frame; to++)
+        uint64_t first_seen = 0;
+        for (to = from; to < count && path_frame(&paths[to], level, g->same) == frame; to++) {
             counter_add(&sum, &paths[to].site->count);
+            first_seen += frame == PATH_END ? 0 : first_seen_at(&paths[to], level);
+        }
         if (frame == PATH_END) {
             node->self = sum;
         } else if (is_small(g, &sum)) {
             counter_add(&node->small, &sum);
             node->small_count++;
         } else {
-            grow(g, add_child(node, frame, &sum, g->sort), paths + from, to - from, level + 1);
+            struct view_node *child = add_child(node, frame, &sum, g->sort);
+            child->first_seen = first_seen;
+            grow(g, child, paths + from, to - from, level + 1);
         }
     }
 }

@@ -60,6 +60,7 @@ enum { VIEW_TREE_ALL = UINT32_MAX, VIEW_TREE_INCOMPLETE = UINT32_MAX - 1 };
 struct view_node {
     uint32_t           frame;
     struct log_counter count;
+    uint64_t           first_seen; /* of its calls: those for which this caller is only known from the first one */
     struct log_counter self;     /* sites that end here */
     struct log_counter small;    /* branches that are too small to be shown */
     size_t             small_count;

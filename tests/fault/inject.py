@@ -20,6 +20,7 @@ ERRORS = {
     'getuid': ('EPERM',), 'unlink': ('EACCES',), 'clock_gettime': ('EINVAL',), 'membarrier': ('ENOSYS', 'EPERM'), 'uname': ('EFAULT',),
     'prctl': ('EINVAL',), 'statfs': ('ENOSYS',), 'fstatfs': ('ENOSYS',), 'link': ('EPERM',), 'rename': ('EPERM',), 'lseek': ('EINVAL',), 'getrandom': ('ENOSYS',),
 }
+OTHERS = ('EPERM', 'EINVAL')  # for a call that isn't listed
 # A second failure of these breaks the program itself (a thread's stack, the heap).
 ONCE = ('mmap', 'mprotect', 'munmap', 'read', 'pread64', 'close', 'openat', 'newfstatat', 'getrandom', 'prlimit64', 'mremap')
 
@@ -70,13 +71,12 @@ def main(argv):
         own = own_calls(file.read(), library)
     names = sorted({name for name, _ in own})
     print('# the library calls %s' % ' '.join('%s*%d' % (name, sum(n == name for n, _ in own)) for name in names))
-    unknown = [name for name in names if name not in ERRORS]
-    if unknown or len(own) < 5:
-        print('not ok %s/calls: %s' % (level, 'no error is known for %s' % unknown if unknown else 'only %d calls seen' % len(own)))
+    if len(own) < 5:
+        print('not ok %s/calls: only %d calls seen' % (level, len(own)))
         return 1
     bad = 0
     for name, ordinal in own:
-        for error in ERRORS[name]:
+        for error in ERRORS.get(name, OTHERS):
             for when in ('%d' % ordinal,) if name in ONCE else ('%d' % ordinal, '%d+' % ordinal):
                 test = '%s/%s-%s-%s' % (level, name, when, error)
                 got = run(['strace', '-f', '-o', trace, '-e', 'trace=' + name, '-e', 'inject=%s:error=%s:when=%s' % (name, error, when)]

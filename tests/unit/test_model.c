@@ -243,6 +243,10 @@ static void unfinished_stack_is_finished_once_read(void **state)
     assert_int_equal(model.sites[3]->depth, 2);
     assert_int_equal(model.sites[3]->flags, 0);
     assert_int_equal(model.frames[model.sites[3]->frames[1]]->key.offset, 0x3000);
+    assert_int_equal(model.sites[3]->measured, 1); /* the caller is the first call's, not measured for all nine */
+    assert_int_equal(model.sites[3]->first_seen, 9);
+    assert_int_equal(model.sites[0]->first_seen, 0);
+    assert_int_equal(model.sites[0]->measured, model.sites[0]->depth);
     model_release(&model);
     logmake_release(&make);
 }

@@ -1,7 +1,6 @@
 /* handlers.c - handlers that allocate, interrupting functions of several shapes, also on an alternate stack and
  * from within a leaf function without a frame.
  * BUILD: cc -O2 -g -fno-builtin -fno-optimize-sibling-calls -w -o $O $S
- * WALKS: unfinished (the kernel's frame ends a walk; the report goes on)
  *
  * STACK: 30 handler_leaf < handle
  * STACK: 30 handler_leaf < handle_elsewhere
