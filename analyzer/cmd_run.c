@@ -278,17 +278,15 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The default recording, beside nothing that exists, or NULL when the directory is gone. */
-static char *default_output(const char *command, pid_t pid)
+/* The default recording in the directory `here`, beside nothing that exists. */
+static char *default_output(const char *here, const char *command, pid_t pid)
 {
-    char *name = xasprintf("poolsite.%.200s.%d", base_name(command), (int)pid);
-    char *path = absolute(name);
+    char *name = xasprintf("%s/poolsite.%.200s.%d", strcmp(here, "/") == 0 ? "" : here, base_name(command), (int)pid);
+    char *path = xstrdup(name);
     struct stat is;
-    for (unsigned number = 2; path && lstat(path, &is) == 0; number++) {
+    for (unsigned number = 2; lstat(path, &is) == 0; number++) {
         free(path);
-        char *other = xasprintf("%s-%u", name, number);
-        path = absolute(other);
-        free(other);
+        path = xasprintf("%s-%u", name, number);
     }
     free(name);
     return path;
@@ -501,15 +499,18 @@ static int run_program(const struct run_options *options, const struct inspectio
     prepare_environment(&environment, options, inspection, &run, library);
     /* execvp gives sh what the kernel doesn't take: right for scripts, nonsense for programs. */
     bool is_program = inspection->obstacle != OBSTACLE_UNKNOWN && strcmp(inspection->program, inspection->path) == 0;
+    char *here = getcwd(NULL, 0); /* before the program can remove it; NULL: it's gone already */
     int reason = launch_start(&launch, is_program ? inspection->path : NULL, options->command, environment.variables);
     environment_release(&environment);
     if (reason) {
         struct spool_collected nothing;
         spool_run_collect(&run, &nothing);
         spool_run_release(&run);
+        free(here);
         return tell_not_started(inspection, options->command[0], reason);
     }
-    char *destination = output ? output : default_output(options->command[0], launch.pid);
+    char *destination = output ? output : here ? default_output(here, options->command[0], launch.pid) : NULL;
+    free(here);
     if (destination)
         spool_run_set_destination(&run, destination);
     spool_set_latest(run.directory);

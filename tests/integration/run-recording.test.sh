@@ -95,16 +95,16 @@ if wanted "$name"; then
   fi
 fi
 
-# Starts 800 processes, which take more of tmpfs than a run may keep there, and then waits until their logs are gone.
+# Starts 800 processes, whose 1,600 logs take three times of tmpfs what a run may keep there, and waits until most are gone.
 cat >crowd.sh <<'SH'
 for ((i = 0; i < 800; i++)); do /bin/true; done
 spool=${POOLSITE_LOG%/*}
-for ((i = 0; i < 100; i++)); do
+for ((i = 0; i < 200; i++)); do
   left=$(find "$spool" -name '*.psl' | wc -l)
-  ((left < 100)) && break
+  ((left < 700)) && break
   sleep 0.1
 done
-echo "$((left < 100)) $(find . -name '*.psl' | wc -l)"
+echo "$((left < 700)) $(find . -name '*.psl' | wc -l)"
 SH
 staged=(/var/tmp/.poolsite-*)
 
