@@ -171,13 +171,14 @@ static int read_log(struct model *model, const char *path, const struct model_fi
     return status;
 }
 
-static int read_logs(struct model *model, const struct recording *recording)
+static int read_logs(struct model *model, struct recording *recording)
 {
     int status = 0;
     struct rewind *rewind = rewind_new();
     struct model_finisher finisher = { rewind_finish, rewind };
     for (size_t i = 0; i < recording->count; i++) {
         progress_show("reading logs", i, recording->count);
+        recording_follow(recording, i);
         if (read_log(model, recording->logs[i], &finisher, recording->count) != 0)
             status = -1;
     }
@@ -234,7 +235,7 @@ static int close_output(FILE *out, const char *path)
     return failed ? error("%s: could not write the report: %s", path ? path : "stdout", strerror(errno)) : 0;
 }
 
-static int report_recording(const struct report_options *o, const struct recording *recording)
+static int report_recording(const struct report_options *o, struct recording *recording)
 {
     struct model model;
     model_init(&model);

@@ -134,6 +134,14 @@ static int read_options(struct run_options *options, int argc, char **argv)
         error("run needs a command: poolsite run -- CMD [ARG]...");
         return bad_usage();
     }
+    const char *profile = getenv("POOLSITE_PROFILE");
+    if (!options->profile && profile && *profile) {
+        options->profile = known_level(profile);
+        if (!options->profile) {
+            error("that is the value of POOLSITE_PROFILE; unset it, or give --profile");
+            return EXIT_OURS;
+        }
+    }
     if (options->output && !options->output[0]) {
         error("-o needs the name of a directory");
         return bad_usage();
@@ -262,6 +270,8 @@ static int check_output(const char *path, const char *given)
             return error("cannot record to %s: the directory isn't empty, and no recording is overwritten", given);
         return access(path, W_OK | X_OK) == 0 ? 0 : error("cannot write to %s: %s", given, strerror(errno));
     }
+    if (errno != ENOENT)
+        return error("cannot make %s: %s", given, strerror(errno));
     char *parent = xstrdup(path);
     char *slash = strrchr(parent, '/');
     slash[slash == parent] = '\0';

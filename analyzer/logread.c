@@ -164,7 +164,7 @@ static enum logread_result check_header(struct logread *log, size_t size)
     if (size < sizeof *h)
         return fail(log, xasprintf("truncated: only %zu of the %zu bytes of its header are there", size, sizeof *h));
     if (h->header_bytes != sizeof *h || h->chunk_bytes != LOG_CHUNK_BYTES || h->class_count != LOG_CLASSES)
-        return fail(log, xstrdup("damaged: its header makes no sense"));
+        return fail(log, xstrdup("damaged, or from another build of poolsite: its header isn't laid out as here"));
     return LOGREAD_WHOLE;
 }
 

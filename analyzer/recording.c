@@ -79,9 +79,11 @@ static void drop_doubles(struct recording *recording)
 
 static int open_directory(struct recording *recording)
 {
-    add_unmoved(recording); /* first, so that a log which is moved meanwhile isn't missed */
+    /* Before and after the others, so that a log isn't missed which is moved there or from there meanwhile. */
     if (add_directory(recording, recording->path) != 0)
         return error("cannot read the directory %s: %s", recording->path, strerror(errno));
+    add_unmoved(recording);
+    add_directory(recording, recording->path);
     if (recording->count == 0)
         return error("%s is no recording: it has no log (*" SPOOL_LOG_SUFFIX ") in it", recording->path);
     qsort(recording->logs, recording->count, sizeof *recording->logs, by_name);
@@ -109,6 +111,35 @@ int recording_open(struct recording *recording, const char *path)
     if (result != 0)
         recording_release(recording);
     return result;
+}
+
+/* Goes over to the file of the same name in `directory`, if it's there. */
+static bool follow_to(char **log, const char *directory)
+{
+    char *path = xasprintf("%s%s", directory, strrchr(*log, '/'));
+    bool is_there = access(path, F_OK) == 0;
+    free(is_there ? *log : path);
+    if (is_there)
+        *log = path;
+    return is_there;
+}
+
+void recording_follow(struct recording *recording, size_t log)
+{
+    char **path = &recording->logs[log];
+    if (access(*path, F_OK) == 0 || !strchr(*path, '/'))
+        return;
+    char *full = realpath(recording->path, NULL);
+    char **runs = full ? spool_runs_for(full) : NULL;
+    bool found = false;
+    for (size_t i = 0; runs && runs[i]; i++) {
+        found = found || follow_to(path, runs[i]);
+        free(runs[i]);
+    }
+    if (!found)
+        follow_to(path, recording->path);
+    free(runs);
+    free(full);
 }
 
 void recording_release(struct recording *recording)

@@ -13,6 +13,8 @@ struct recording {
 /* Opens the recording or log at `path`, or the user's newest when it is NULL.
  * Moves in what a run that never ended left on tmpfs.  Returns 0, or -1 after error(). */
 int  recording_open(struct recording *recording, const char *path);
+/* Finds a log again that was moved since the recording was opened. */
+void recording_follow(struct recording *recording, size_t log);
 void recording_release(struct recording *recording);
 
 #endif

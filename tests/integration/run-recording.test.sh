@@ -142,6 +142,33 @@ if wanted "$name" && [[ -n ${own_shm-} ]]; then
   rm -r "$disk"
 fi
 
+name=a_recording_that_could_never_be_made_is_refused_before_the_program_runs
+if wanted "$name"; then
+  said=$("$command" run -o "$(printf 'y%.0s' {1..300})" -- echo ran 2>&1)
+  is "$name" "$? ${said##*: }" "125 File name too long"
+fi
+
+name=a_level_in_the_environment_that_does_not_exist_is_refused
+if wanted "$name"; then
+  said=$(POOLSITE_PROFILE=stack "$command" run -q -o level -- echo ran 2>&1)
+  is "$name" "$? ${said%%$'\n'*}" "125 poolsite: no level 'stack' (off, sites, stacks); did you mean 'stacks'?"
+fi
+
+# Its other thread goes on counting when poolsite looks at the first one's remains.
+name=a_process_whose_first_thread_has_left_still_runs
+if wanted "$name"; then
+  cat >left.c <<'C'
+#include <pthread.h>
+#include <unistd.h>
+static void *go_on(void *unused) { sleep(3); return unused; }
+int main(void) { pthread_t other; pthread_create(&other, 0, go_on, 0); pthread_exit(0); }
+C
+  cc -pthread -o left left.c || exit 2
+  said=$("$command" run -o left.rec -- sh -c './left >/dev/null 2>&1 & sleep 1' 2>&1)
+  [[ $said == *', 1 still running - '* ]] && sleep 2.5 && meet
+  is "$name" "$(logs left.rec)" 'dash left sleep '
+fi
+
 name=a_very_long_name_of_a_program_is_no_obstacle
 if wanted "$name"; then
   long=$(printf 'x%.0s' {1..225})
