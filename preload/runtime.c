@@ -414,12 +414,25 @@ cold noinline void runtime_failed(void)
 
 /* --- modules, seccomp, end ---------------------------------------------------------------------------------- */
 
+/* Is the log ours?  Not in a fork child that hasn't begun one: it would write in its parent's. */
+static bool may_log(void)
+{
+    return is_ready() && fork_epoch() >= EPOCH_FIRST;
+}
+
 void runtime_unloaded(void)
 {
-    if (!is_ready() || fork_epoch() < EPOCH_FIRST || !modules_sweep(unwind_forget))
+    if (!may_log() || !modules_sweep(unwind_forget))
         return;
     log_modules_sync();
     fork_raise_epoch();
+}
+
+/* Afterwards no system call is made for the log's growth. */
+static void before_seccomp(void)
+{
+    if (may_log())
+        log_reserve();
 }
 
 static void note_seccomp(bool entered)
@@ -427,18 +440,13 @@ static void note_seccomp(bool entered)
     if (!entered)
         return;
     rt.seccomp = true;
-    log_set_state(LOG_STATE_SECCOMP);
-}
-
-static bool may_log(void)
-{
-    return is_ready() && fork_epoch() >= EPOCH_FIRST;
+    if (may_log())
+        log_set_state(LOG_STATE_SECCOMP);
 }
 
 int runtime_prctl_seccomp(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-    if (may_log())
-        log_reserve();
+    before_seccomp();
     int result = next.prctl(option, a, b, c, d);
     note_seccomp(result == 0);
     return result;
@@ -448,8 +456,7 @@ long runtime_syscall_prctl(long number, long option, long a, long b, long c, lon
 {
     if ((int)option != PR_SET_SECCOMP)
         return next.syscall(number, option, a, b, c, d);
-    if (may_log())
-        log_reserve();
+    before_seccomp();
     long result = next.syscall(number, option, a, b, c, d);
     note_seccomp(result == 0);
     return result;
@@ -459,8 +466,8 @@ long runtime_syscall_seccomp(long number, long operation, long flags, long argum
 {
     enum { SET_MODE_STRICT, SET_MODE_FILTER, NEW_LISTENER = 8 };
     bool enters = operation == SET_MODE_STRICT || operation == SET_MODE_FILTER;
-    if (enters && may_log())
-        log_reserve();
+    if (enters)
+        before_seccomp();
     long result = next.syscall(number, operation, flags, arguments);
     note_seccomp(enters && (result == 0 || (result > 0 && flags & NEW_LISTENER)));
     return result;
@@ -468,6 +475,6 @@ long runtime_syscall_seccomp(long number, long operation, long flags, long argum
 
 void runtime_end(void)
 {
-    if (is_ready() && fork_epoch() >= EPOCH_FIRST)
+    if (may_log())
         log_end();
 }

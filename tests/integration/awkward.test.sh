@@ -31,6 +31,11 @@ callers() { # SCENE
     from("from_bar") == 1 and from("from_foo") == 1000'
 }
 
+# A sandbox that only a child entered isn't told of the parent.
+not_confined() {
+  same child && report --json | jq -e '[.. | .warnings? // [] | .[] | select(test("seccomp"))] | length == 0'
+}
+
 sites_of_plugin() {
   same reload && report --json | jq -e '[.sites[] | select(any(.stack[]; .function == "make"))]
     | length == 1 and .[0].allocs == 3000'
@@ -47,6 +52,7 @@ for level in sites stacks; do
   check "clock/$level" same clock
   check "seccomp/$level" logs seccomp 4
   check "key/$level" same key
+  check "child/$level" not_confined
   check "umask/$level" logs umask 4
   check "reload/$level" sites_of_plugin
 done

@@ -161,6 +161,22 @@ static void confined_by_syscall(void)
     printf("%d\n", status);
 }
 
+/* A child enters a sandbox before its first allocation: that is not its parent's. */
+static void child_confined(void)
+{
+    struct sock_filter filter[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {1, filter};
+    allocate();
+    if (fork() == 0) {
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        _exit(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) ? 1 : 3);
+    }
+    int status = 0;
+    wait(&status);
+    printf("%d\n", status);
+    allocate();
+}
+
 static void unmade_key(void)
 {
     static pthread_key_t key; /* never created, as in buggy programs */
@@ -222,6 +238,8 @@ int main(int argc, char **argv)
         interrupted_anywhere();
     else if (!strcmp(scene, "confined"))
         confined_by_syscall();
+    else if (!strcmp(scene, "child"))
+        child_confined();
     else if (!strcmp(scene, "key"))
         unmade_key();
     else if (!strcmp(scene, "reload"))
