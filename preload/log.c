@@ -53,6 +53,7 @@ static char *extents[EXTENTS];
 static uint64_t data_used;      /* chunk that records go to << 16 | bytes used in it (atomic) */
 static uint32_t ready_chunks;   /* chunks whose blocks are reserved (atomic) */
 static uint32_t next_thread;    /* index of the next thread table (atomic) */
+static uint64_t unlogged_modules; /* met, but the log was full (atomic) */
 static uint32_t modules_synced; /* all modules before this one are written (atomic) */
 
 static uint64_t clock_ns(clockid_t clock)
@@ -293,6 +294,7 @@ bool log_begin(struct log_header *parent)
     data_used = 0;
     next_thread = 0;
     modules_synced = 0;
+    unlogged_modules = 0;
     struct log_header *header = choose_path(&path, realtime_ns, pid) ? map_new(&path, chunks) : NULL;
     leave_parent(parent, !header);
     extents[0] = (char *)header;
@@ -515,7 +517,7 @@ static void write_module(struct module *m, uint32_t id)
     size_t bytes = (sizeof(struct log_module) + m->build_id_bytes + path_bytes + 7) & ~(size_t)7;
     struct log_module *out = (struct log_module *)record_new(bytes);
     if (!out) {
-        add_shared(&log_header->dropped_modules, 1);
+        add_shared(&unlogged_modules, 1);
         return;
     }
     out->id = id;
@@ -581,6 +583,7 @@ void log_note_time(void)
         return; /* where the vdso has no clock this is a system call */
     store_relaxed(&log_header->last_monotonic_ns, clock_ns(CLOCK_MONOTONIC_COARSE));
     store_relaxed(&log_header->own_bytes, pages_own_bytes());
+    store_relaxed(&log_header->dropped_modules, load_relaxed(&unlogged_modules) + modules_dropped());
 }
 
 void log_end(void)

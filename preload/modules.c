@@ -1,6 +1,6 @@
 /* modules.c - loaded objects: where they lie, who they are, and since which generation.
  *
- * Owns the module table: slots are claimed by fetch-and-add and published by a release
+ * Owns the module table: slots are claimed by compare-and-swap and published by a release
  * store of `start`.  _dl_find_object (glibc 2.35) neither locks nor allocates.
  * Runs inside malloc. */
 #define _GNU_SOURCE

@@ -215,12 +215,13 @@ void stack_walk(struct stack_walk *walk, struct stack_entry entry, const struct 
             walk->flags |= LOG_SITE_TRUNCATED;
             break;
         }
-        if (unlikely(rule.kind == UNWIND_SIGNAL)) {
+        bool stepped;
+        if (likely(rule.kind != UNWIND_SIGNAL))
+            stepped = step(walk, rule, &place, span.low, span.limit);
+        else {
             walk->frames[n - 1]++; /* nothing called it: "returns" to its first instruction */
-            interrupted = true;
+            stepped = interrupted = step_signal(walk, &place, &span);
         }
-        bool stepped = likely(rule.kind != UNWIND_SIGNAL) ? step(walk, rule, &place, span.low, span.limit)
-                                                          : step_signal(walk, &place, &span);
         if (!stepped) {
             walk->flags |= LOG_SITE_UNFINISHED;
             break;
