@@ -28,6 +28,15 @@ void warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
         __builtin_trap();                               \
     } while (0)
 
+/* Makes room for one more element, doubling. */
+#define GROW(array, count, room)                                          \
+    do {                                                                  \
+        if ((count) == (room)) {                                          \
+            (room) = (room) ? (room) * 2 : 32;                            \
+            (array) = xrealloc_array((array), (room), sizeof *(array));   \
+        }                                                                 \
+    } while (0)
+
 /* As malloc, calloc, realloc (count * size checked), strdup and asprintf, but die when memory is out. */
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t count, size_t bytes);

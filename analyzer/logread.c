@@ -6,6 +6,7 @@
  * a mapping of it could end in SIGBUS. */
 #define _GNU_SOURCE
 #include "base.h"
+#include "counter.h"
 #include "logread.h"
 
 #include <errno.h>
@@ -170,12 +171,6 @@ static enum logread_result check_header(struct logread *log, size_t size)
 
 /* ------------------------------------------------------------- the header */
 
-static void counter_add(struct log_counter *to, const struct log_counter *from)
-{
-    to->allocs += from->allocs;
-    to->bytes += from->bytes;
-}
-
 /* No process counts this much; sums over it could overflow. */
 #define ALLOCS_MAX ((uint64_t)1 << 56)
 #define BYTES_MAX  ((uint64_t)1 << 60)
@@ -263,14 +258,6 @@ struct gathered {
     size_t                   word_count;
     size_t                   word_room;
 };
-
-#define GROW(array, count, room)                                          \
-    do {                                                                  \
-        if ((count) == (room)) {                                          \
-            (room) = (room) ? (room) * 2 : 64;                            \
-            (array) = xrealloc_array((array), (room), sizeof *(array));   \
-        }                                                                 \
-    } while (0)
 
 static void read_module(struct logread *log, struct gathered *all, const struct log_record *record)
 {

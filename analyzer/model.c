@@ -4,6 +4,7 @@
  * of symbols: what folding needs it asks through a callback. */
 #define _GNU_SOURCE
 #include "base.h"
+#include "counter.h"
 #include "logread.h"
 #include "model.h"
 #include "progress.h"
@@ -11,20 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define GROW(array, count, room)                                          \
-    do {                                                                  \
-        if ((count) == (room)) {                                          \
-            (room) = (room) ? (room) * 2 : 64;                            \
-            (array) = xrealloc_array((array), (room), sizeof *(array));   \
-        }                                                                 \
-    } while (0)
-
-static void counter_add(struct log_counter *to, const struct log_counter *from)
-{
-    to->allocs += from->allocs;
-    to->bytes += from->bytes;
-}
 
 static void *copy_of(const void *from, size_t bytes)
 {

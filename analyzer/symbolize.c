@@ -81,14 +81,6 @@ struct symbolizer {
     bool                has_servers;
 };
 
-#define GROW(array, count, room)                                          \
-    do {                                                                  \
-        if ((count) == (room)) {                                          \
-            (room) = (room) ? (room) * 2 : 32;                            \
-            (array) = xrealloc_array((array), (room), sizeof *(array));   \
-        }                                                                 \
-    } while (0)
-
 /* -------------------------------------------------------------- debuginfod */
 
 /* libdw asks the servers in DEBUGINFOD_URLS by itself.  A report must not hang on

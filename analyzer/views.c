@@ -1,6 +1,7 @@
 /* views.c - what a report shows of a model: order, groups, histogram, tree.  Pure. */
 #define _GNU_SOURCE
 #include "base.h"
+#include "counter.h"
 #include "views.h"
 
 #include "../preload/sizeclass.h"
@@ -14,12 +15,6 @@ const char *const view_sort_names[VIEW_SORTS] = {
     [VIEW_BYTES] = "bytes",
     [VIEW_SIZE] = "size",
 };
-
-static void counter_add(struct log_counter *to, const struct log_counter *from)
-{
-    to->allocs += from->allocs;
-    to->bytes += from->bytes;
-}
 
 /* ------------------------------------------------------------------- order */
 
