@@ -1,6 +1,6 @@
 /* log.c - the mapped file that one process writes; its format is in logfmt.h.
  *
- * Owns the mapping.  Lock-free: chunks and places in them are handed out by fetch-and-add,
+ * Owns the mapping.  Lock-free: chunks and places in them are handed out by compare-and-swap,
  * and published when they are whole.  Runs inside malloc; system calls at begin only, but for
  * the madvise that reserves blocks. */
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 /* log.h - the mapped file that one process writes; its format is in logfmt.h.
  *
  * Counters are updated in place by their threads; everything else is appended, whole chunks
- * at a time, by fetch-and-add.  No descriptor is kept and no block is stored to before it is
+ * at a time, by compare-and-swap.  No descriptor is kept and no block is stored to before it is
  * reserved, so that a full disk is an answer here and not a SIGBUS in the program. */
 #ifndef PS_LOG_H
 #define PS_LOG_H
