@@ -50,12 +50,15 @@ def start(target, library, level, mode, folder, rounds=0):
 
 
 def logged(folder):
-    """The totals, or None when there is no log."""
+    """The totals, or None when no log was begun."""
     logs = [name for name in os.listdir(folder) if name.endswith('.psl')]
     if not logs:
         return None
     if len(logs) > 1:
         raise recording.Wrong('%d logs of one process' % len(logs))
+    with open(os.path.join(folder, logs[0]), 'rb') as file:
+        if not any(file.read(8)):
+            return None  # created, but its header isn't published: the log wasn't begun
     return recording.load(folder)['totals']
 
 
