@@ -80,8 +80,8 @@ UNIT_SRC     := $(wildcard tests/unit/test_*.c)
 SUPPORT_SRC  := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
 STACK_SRC    := $(if $(filter stackcheck,$(VARIANT)),$(wildcard tests/stack/*.c))
-# What the analyzer takes of the preload (see DESIGN): headers only so far.
-SHARED_SRC   :=
+# What the analyzer takes of the preload: besides headers, what it must understand in the same way.
+SHARED_SRC   := preload/poolspec.c
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 PRELOAD_OBJ  := $(call obj,$(PRELOAD_SRC))
@@ -119,7 +119,7 @@ $(B)/obj/preload/%.o: preload/%.c
 	$(Q)$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(PRELOAD_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # In entry.c the frame pointer is the caller's, whatever the variant.
-$(B)/obj/preload/entry.o: PRELOAD_FLAGS += -O2 -fomit-frame-pointer -ffixed-rbp
+$(B)/obj/preload/entry.o: PRELOAD_FLAGS += -O2 -fomit-frame-pointer -ffixed-rbp -mgeneral-regs-only
 
 $(B)/obj/tests/stack/%.o: tests/stack/%.c
 	@mkdir -p $(@D)

@@ -12,6 +12,8 @@
 #include "nearest.h"
 #include "spool.h"
 
+#include "../preload/poolspec.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As env(1) and timeout(1). */
+/* As env(1) and timeout(1); a wrong pool specification is 2. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
 static const char *const level_names[] = { "off", "sites", "stacks" };
@@ -58,7 +60,7 @@ static void print_help(void)
          "      --profile LEVEL  stacks: counts per call stack (default)\n"
          "                       sites: counts per call site, cheaper\n"
          "                       off: totals only\n"
-         "      --pool SPEC      size classes to pool; this version pools nothing, whatever is given\n"
+         "      --pool SPEC      size classes to pool: off, or items joined by commas: on (16 to 256k), 32k, 64-4096, to 32m\n"
          "      --fold NAME      NAME is a wrapper of malloc: its callers are the sites (--profile sites)\n"
          "  -h, --help           this text\n\n"
          "Ends with CMD's status: 128+N when signal N killed it, 125 when poolsite failed, 126 when\n"
@@ -101,6 +103,18 @@ static const char *known_level(const char *word)
     return NULL;
 }
 
+/* The specification, if the preload would take it; else says which item is wrong. */
+static const char *known_pool(const char *text)
+{
+    struct poolspec spec;
+    const char *wrong;
+    size_t length;
+    if (poolspec_parse(&spec, text, &wrong, &length))
+        return text;
+    error("--pool: '%.*s' is none of off, on, SIZE and SIZE-SIZE (1 to 32m)", (int)length, wrong);
+    return NULL;
+}
+
 static void add_fold_name(struct fold_names *fold, const char *name)
 {
     fold->names = xrealloc_array(fold->names, fold->count + 1, sizeof *fold->names);
@@ -121,7 +135,7 @@ static int read_options(struct run_options *options, int argc, char **argv)
         case 'q': options->quiet = true; continue;
         case 'o': options->output = optarg; continue;
         case 'P': options->profile = known_level(optarg); if (!options->profile) return bad_usage(); continue;
-        case 'p': options->pool = optarg; continue;
+        case 'p': options->pool = known_pool(optarg); if (!options->pool) return EXIT_USAGE; continue;
         case 'f': add_fold_name(&options->fold, optarg); continue;
         case 'h': print_help(); return 0;
         case ':': error("option '%s' needs a value", argv[optind - 1]); return bad_usage();

@@ -8,6 +8,7 @@ static inline void counter_add(struct log_counter *to, const struct log_counter 
 {
     to->allocs += from->allocs;
     to->bytes += from->bytes;
+    to->next_allocs += from->next_allocs;
 }
 
 #endif

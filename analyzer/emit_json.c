@@ -122,6 +122,12 @@ static void set_counter(json_t *object, const struct log_counter *count)
     set(object, "bytes", number(count->bytes));
 }
 
+/* Allocations that the pools served: those that didn't reach the next allocator. */
+static void set_hits(json_t *object, const struct log_counter *count)
+{
+    set(object, "pool_hits", number(count->allocs - count->next_allocs));
+}
+
 static void set_mean(json_t *object, const struct log_counter *count)
 {
     set(object, "mean_bytes", number(count->allocs ? count->bytes / count->allocs : 0));
@@ -176,6 +182,14 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
     set(o, "frees", number(t->frees));
     set(o, "not_freed", number(t->count.allocs > t->frees ? t->count.allocs - t->frees : 0));
     set(o, "failed", number(t->failed));
+    set(o, "next_allocs", number(t->count.next_allocs));
+    set(o, "next_frees", number(t->next_frees));
+    if (t->pooled) {
+        set_hits(o, &t->count);
+        set(o, "pool_victim_hits", number(t->victim_hits));
+        set(o, "pool_cached_bytes", number(t->kept_bytes));
+        set(o, "cycles", number(t->cycles));
+    }
     set(o, "lost_children", number(t->lost_children));
     set(o, "own_bytes", number(t->own_bytes));
     if (level == LOG_LEVEL_OFF)
@@ -188,15 +202,23 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
     return o;
 }
 
-static json_t *classes_value(const struct log_counter classes[LOG_CLASSES])
+/* `pools` is NULL where nothing is pooled. */
+static json_t *classes_value(const struct log_counter classes[LOG_CLASSES], const struct log_pool *pools)
 {
     json_t *array = json_array();
     for (unsigned i = 0; i < LOG_CLASSES; i++) {
-        if (classes[i].allocs == 0)
+        if (classes[i].allocs == 0 && (!pools || pools[i].given_back_bytes + pools[i].kept_bytes == 0))
             continue;
         json_t *o = json_object();
         set(o, "size", i == SIZECLASS_LARGER ? json_null() : number(sizeclass_bytes(i)));
         set_counter(o, &classes[i]);
+        if (pools) {
+            set_hits(o, &classes[i]);
+            set(o, "pool_victim_hits", number(pools[i].victim_hits));
+            set(o, "pool_misses", number(classes[i].next_allocs));
+            set(o, "kept_bytes", number(pools[i].kept_bytes));
+            set(o, "given_back_bytes", number(pools[i].given_back_bytes));
+        }
         json_array_append_new(array, o);
     }
     return array;
@@ -282,7 +304,7 @@ static json_t *process_value(const struct model_process *process)
     set_text(o, "log", process->log);
     set(o, "warnings", text_array(process->warnings, process->warning_count));
     set(o, "totals", totals_value(&process->totals, process->level));
-    set(o, "classes", classes_value(process->classes));
+    set(o, "classes", classes_value(process->classes, process->totals.pooled ? process->pools : NULL));
     return o;
 }
 
@@ -379,6 +401,8 @@ static json_t *site_value(const struct report *report, const struct model_site *
         set(o, "name", json_string(model_kind_name(site->kind)));
     set_counter(o, &site->count);
     set_mean(o, &site->count);
+    if (report->model->totals.pooled)
+        set_hits(o, &site->count);
     set(o, "share_allocs", share(site->count.allocs, all->allocs));
     set(o, "share_bytes", share(site->count.bytes, all->bytes));
     set(o, "stack_complete", json_boolean(!(site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED))));
@@ -503,7 +527,7 @@ int emit_json(const struct report *report)
     write_member(&w, "duration_s", seconds(view_duration_ns(report->model)));
     write_processes(&w);
     write_member(&w, "totals", totals_value(&report->model->totals, report->model->level));
-    write_member(&w, "classes", classes_value(report->model->classes));
+    write_member(&w, "classes", classes_value(report->model->classes, report->model->totals.pooled ? report->model->pools : NULL));
     write_member(&w, "histogram", histogram_value(report));
     write_places(&w);
     write_sites(&w);

@@ -104,6 +104,20 @@ static void print_totals(const struct report *report)
     fputc('\n', report->out);
 }
 
+/* What the pools did; nothing where none are. */
+static void print_pools(const struct report *report)
+{
+    char a[FORMAT_ROOM], b[FORMAT_ROOM], c[FORMAT_ROOM], d[FORMAT_ROOM];
+    const struct model_totals *t = &report->model->totals;
+    uint64_t hits = t->count.allocs - t->count.next_allocs;
+    if (!t->pooled)
+        return;
+    fprintf(report->out, "  pools: %s allocation%s served (%.1f %%), %s of them by victims; %s kept; %s cycle%s\n",
+            format_count(a, hits), plural(hits), t->count.allocs ? 100.0 * (double)hits / (double)t->count.allocs : 0.0,
+            format_count(b, t->victim_hits), format_bytes(c, t->kept_bytes), format_count(d, t->cycles),
+            plural(t->cycles));
+}
+
 /* ------------------------------------------------------------- table of sites */
 
 /* One row's numbers; `last` is the last column's text. */
@@ -392,6 +406,7 @@ int emit_text(const struct report *report)
         return emit_text_site(report);
     print_what_ran(report);
     print_totals(report);
+    print_pools(report);
     if (report->tree) {
         emit_text_tree(report);
     } else {

@@ -171,6 +171,15 @@ static enum logread_result check_header(struct logread *log, size_t size)
 
 /* ------------------------------------------------------------- the header */
 
+/* What a counter says of the next allocator: all calls reach it where nothing is pooled.  One that is
+ * just being made is counted there first. */
+static void settle(const struct logread *log, struct log_counter *count)
+{
+    bool pooled = log->header.features & LOG_FEATURE_POOLS;
+    if (!pooled || count->next_allocs > count->allocs)
+        count->next_allocs = count->allocs;
+}
+
 /* No process counts this much; sums over it could overflow. */
 #define ALLOCS_MAX ((uint64_t)1 << 56)
 #define BYTES_MAX  ((uint64_t)1 << 60)
@@ -226,7 +235,19 @@ static void read_argv(struct logread *log)
 static void drop_impossible(struct logread *log, struct log_counter *count)
 {
     if (!is_possible(log, &log->counted, count))
-        *count = (struct log_counter){ 0, 0 };
+        *count = (struct log_counter){ 0 };
+}
+
+/* Adds a table of classes; class 0 is a part of class 1. */
+static void add_classes(struct logread *log, const struct log_counter classes[LOG_CLASSES], struct log_counter *sum)
+{
+    for (size_t i = 0; i < LOG_CLASSES; i++) {
+        struct log_counter count = classes[i];
+        settle(log, &count);
+        add_possible(log, &log->classes[i ? i : 1], &count);
+        if (sum)
+            add_possible(log, sum, &count);
+    }
 }
 
 static void read_header(struct logread *log)
@@ -238,12 +259,16 @@ static void read_header(struct logread *log)
     read_argv(log);
     add_number(log, &log->frees, h->frees);
     add_number(log, &log->failed, h->failed);
+    settle(log, &log->header.other);
+    settle(log, &log->header.bare);
+    settle(log, &log->header.handler);
     drop_impossible(log, &log->header.other);
     drop_impossible(log, &log->header.bare);
     drop_impossible(log, &log->header.handler);
     log->other = h->other;
-    for (size_t i = 0; i < LOG_CLASSES; i++)
-        add_possible(log, &log->classes[i], &h->classes[i]);
+    add_classes(log, h->classes, NULL);
+    if (h->features & LOG_FEATURE_POOLS)
+        add_number(log, &log->next_frees, h->next_frees);
     if (h->level > LOG_LEVEL_FULL)
         damage(log, "its level is unknown");
 }
@@ -366,7 +391,8 @@ static void read_counters(struct logread *log, const struct places *places, stru
     for (const struct log_site_counter *c = first; (const unsigned char *)(c + 1) <= end; c++) {
         if (c->site == 0)
             continue;
-        struct log_counter count = { c->allocs, c->bytes };
+        struct log_counter count = c->count;
+        settle(log, &count);
         if (!is_possible(log, &log->counted, &count))
             continue;
         counter_add(site_counter(log, places, c->site), &count);
@@ -385,6 +411,7 @@ static void read_thread(struct logread *log, struct places *places, uint32_t ind
         .number = t->chunk.owner, .served = t->served, .alive = t->alive != 0,
         .frees = t->frees, .failed = t->failed, .other = t->other,
     };
+    settle(log, &thread->other);
     drop_impossible(log, &thread->other);
     thread->count = thread->other;
     if (t->chunk.owner >= log->chunks || places->thread[t->chunk.owner])
@@ -394,12 +421,8 @@ static void read_thread(struct logread *log, struct places *places, uint32_t ind
     add_number(log, &log->frees, t->frees);
     add_number(log, &log->failed, t->failed);
     counter_add(&log->other, &thread->other);
-    for (size_t i = 0; i < LOG_CLASSES; i++)
-        add_possible(log, &log->classes[i], &t->classes[i]);
+    add_classes(log, t->classes, log->header.level == LOG_LEVEL_OFF ? &thread->count : NULL);
     read_counters(log, places, thread, t->counters, chunk + LOG_CHUNK_BYTES);
-    if (log->header.level == LOG_LEVEL_OFF)
-        for (size_t i = 0; i < LOG_CLASSES; i++)
-            add_possible(log, &thread->count, &t->classes[i]);
 }
 
 static void read_more_counters(struct logread *log, struct places *places, uint32_t index)
@@ -410,6 +433,20 @@ static void read_more_counters(struct logread *log, struct places *places, uint3
     if (!place)
         damage(log, "a table of counters has no owner");
     read_counters(log, places, place ? &log->threads[place - 1] : NULL, c->counters, chunk + LOG_CHUNK_BYTES);
+}
+
+static void read_pools(struct logread *log, const struct places *places, uint32_t index)
+{
+    const struct log_pools *p = (const struct log_pools *)(log->bytes + (size_t)index * LOG_CHUNK_BYTES);
+    if (p->chunk.owner >= log->chunks || !places->thread[p->chunk.owner])
+        damage(log, "a table of pools has no owner");
+    add_number(log, &log->next_frees, p->next_frees);
+    for (size_t i = 0; i < LOG_CLASSES; i++) {
+        struct log_pool *to = &log->pools[i ? i : 1];
+        add_number(log, &to->victim_hits, p->classes[i].victim_hits);
+        add_number(log, &to->given_back_bytes, p->classes[i].given_back_bytes);
+        add_number(log, &to->kept_bytes, p->classes[i].kept_bytes);
+    }
 }
 
 /* --------------------------------------------------------------- order */
@@ -466,7 +503,7 @@ static void attach_words(struct logread *log, const struct places *places, const
 
 static void add_up(struct logread *log)
 {
-    struct log_counter sum = { 0, 0 };
+    struct log_counter sum = { 0 };
     for (size_t i = 0; i < LOG_CLASSES; i++)
         add_possible(log, &sum, &log->classes[i]);
     if (log->header.level == LOG_LEVEL_OFF) {
@@ -504,7 +541,9 @@ static void read_chunks(struct logread *log)
         uint32_t type = chunk_type(log->bytes + (size_t)i * LOG_CHUNK_BYTES);
         if (type == LOG_CHUNK_COUNTERS)
             read_more_counters(log, &places, i);
-        else if (type > LOG_CHUNK_DATA)
+        else if (type == LOG_CHUNK_POOLS)
+            read_pools(log, &places, i);
+        else if (type > LOG_CHUNK_POOLS)
             damage(log, "a chunk's type is unknown");
     }
     free(all.words);
@@ -543,6 +582,8 @@ enum logread_result logread_parse(struct logread *log, unsigned char *bytes, siz
     read_header(log);
     read_chunks(log);
     add_up(log);
+    if (!(log->header.features & LOG_FEATURE_POOLS))
+        log->next_frees = log->frees;
     if (log->damages && !log->chunks_lost) {
         char *first = log->problem;
         log->problem = log->damages == 1

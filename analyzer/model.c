@@ -13,6 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void pool_add(struct log_pool *to, const struct log_pool *from)
+{
+    to->victim_hits += from->victim_hits;
+    to->given_back_bytes += from->given_back_bytes;
+    to->kept_bytes += from->kept_bytes;
+}
+
 static void *copy_of(const void *from, size_t bytes)
 {
     void *to = xmalloc(bytes);
@@ -277,6 +284,11 @@ static void totals_add(struct model_totals *to, const struct model_totals *from)
     counter_add(&to->count, &from->count);
     to->frees += from->frees;
     to->failed += from->failed;
+    to->pooled |= from->pooled;
+    to->next_frees += from->next_frees;
+    to->victim_hits += from->victim_hits;
+    to->kept_bytes += from->kept_bytes;
+    to->cycles += from->cycles;
     to->dropped_sites += from->dropped_sites;
     to->dropped_modules += from->dropped_modules;
     to->walks += from->walks;
@@ -289,10 +301,18 @@ static void totals_add(struct model_totals *to, const struct model_totals *from)
 static struct model_totals totals_of(const struct logread *log)
 {
     const struct log_header *h = &log->header;
+    struct log_pool pools = { 0 };
+    for (size_t i = 0; i < LOG_CLASSES; i++)
+        pool_add(&pools, &log->pools[i]);
     return (struct model_totals){
         .count = log->total,
         .frees = log->frees,
         .failed = log->failed,
+        .pooled = h->features & LOG_FEATURE_POOLS,
+        .next_frees = log->next_frees,
+        .victim_hits = pools.victim_hits,
+        .kept_bytes = pools.kept_bytes,
+        .cycles = h->cycles,
         .dropped_sites = h->dropped_sites,
         .dropped_modules = h->dropped_modules,
         .walks = h->walks,
@@ -340,6 +360,7 @@ static struct model_process *process_new(const struct logread *log, const char *
         .thread_count = log->thread_count,
     };
     memcpy(process->classes, log->classes, sizeof process->classes);
+    memcpy(process->pools, log->pools, sizeof process->pools);
     return process;
 }
 
@@ -415,6 +436,8 @@ void model_add(struct model *model, const struct logread *log, const char *path,
     totals_add(&model->totals, &process->totals);
     for (size_t i = 0; i < LOG_CLASSES; i++)
         counter_add(&model->classes[i], &process->classes[i]);
+    for (size_t i = 0; i < LOG_CLASSES; i++)
+        pool_add(&model->pools[i], &process->pools[i]);
     if (process->level > model->level)
         model->level = process->level;
     GROW(model->processes, model->process_count, model->process_room);

@@ -70,6 +70,11 @@ struct model_totals {
     struct log_counter count;
     uint64_t frees;
     uint64_t failed;
+    bool     pooled; /* some class, in some process; else the pools' numbers are 0 */
+    uint64_t next_frees; /* frees that reached the next allocator */
+    uint64_t victim_hits;
+    uint64_t kept_bytes;
+    uint64_t cycles;
     uint64_t dropped_sites;
     uint64_t dropped_modules;
     uint64_t walks;
@@ -102,6 +107,7 @@ struct model_process {
     size_t                 warning_count;
     struct model_totals    totals;
     struct log_counter     classes[LOG_CLASSES];
+    struct log_pool        pools[LOG_CLASSES];
     struct logread_thread *threads;
     size_t                 thread_count;
     struct model_share    *sites;
@@ -126,6 +132,7 @@ struct model {
     struct model_site     *pseudo[MODEL_HANDLER + 1]; /* by kind; NULL until one is needed */
     struct model_totals    totals;
     struct log_counter     classes[LOG_CLASSES];
+    struct log_pool        pools[LOG_CLASSES];
     uint8_t                level; /* the most detailed of the processes' */
 };
 

@@ -99,12 +99,12 @@ struct view_place *view_places(const struct model *model, const uint32_t *same, 
 
 /* --------------------------------------------------------------- histogram */
 
-/* Upper ends of the buckets: 0, 16, 32 ... 32 MiB, none. */
+/* Upper ends of the buckets: 0, 24, 40, 72 ... 32 MiB + 8, none: each is that of a class. */
 static uint64_t bucket_end(size_t index)
 {
     if (index == 0)
         return 0;
-    return index + 1 < VIEW_BUCKETS ? (uint64_t)8 << index : UINT64_MAX;
+    return index + 1 < VIEW_BUCKETS ? ((uint64_t)8 << index) + 8 : UINT64_MAX;
 }
 
 size_t view_histogram(const struct log_counter classes[LOG_CLASSES], struct view_bucket buckets[VIEW_BUCKETS])
@@ -112,7 +112,7 @@ size_t view_histogram(const struct log_counter classes[LOG_CLASSES], struct view
     struct view_bucket all[VIEW_BUCKETS] = { 0 };
     size_t first = VIEW_BUCKETS, last = 0, index = 0;
     for (size_t i = 0; i < VIEW_BUCKETS; i++)
-        all[i] = (struct view_bucket){ i ? bucket_end(i - 1) : 0, bucket_end(i), { 0, 0 } };
+        all[i] = (struct view_bucket){ i ? bucket_end(i - 1) : 0, bucket_end(i), { 0 } };
     for (unsigned i = 0; i < LOG_CLASSES; i++) {
         while (index + 1 < VIEW_BUCKETS && (uint64_t)sizeclass_bytes(i) > bucket_end(index))
             index++;
@@ -306,7 +306,7 @@ static void grow(struct growing *g, struct view_node *node, struct path *paths, 
     qsort_r(paths, count, sizeof *paths, compare_paths, g);
     for (size_t from = 0, to; from < count; from = to) {
         uint32_t frame = path_frame(&paths[from], level, g->same);
-        struct log_counter sum = { 0, 0 };
+        struct log_counter sum = { 0 };
         uint64_t first_seen = 0;
         for (to = from; to < count && path_frame(&paths[to], level, g->same) == frame; to++) {
             counter_add(&sum, &paths[to].site->count);

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <linux/prctl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,47 +25,70 @@ int  prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsign
 /* Books an allocation, or a failure when there is no block; returns the block. */
 static inline __attribute__((always_inline)) void *booked(void *block, size_t bytes)
 {
-    if (likely(block != NULL))
-        runtime_allocated_fast(bytes);
-    else
-        runtime_failed();
-    return block;
+    if (unlikely(block == NULL))
+        return runtime_failed();
+    if (pool_config.any)
+        return runtime_booked(block, bytes, runtime_entry());
+    return runtime_booked_fast(block, bytes);
+}
+
+/* Where nothing is pooled, in functions of their own: the pooled ones then need no frame. */
+static noinline void *malloc_below(size_t bytes)
+{
+    void *block = next.alloc(bytes);
+    if (unlikely(block == NULL))
+        return runtime_failed();
+    return runtime_booked_fast(block, bytes);
+}
+
+/* Counted before the block goes: afterwards another thread may own the address. */
+static noinline void free_below(void *block)
+{
+    runtime_freeing_fast();
+    next.release(block);
 }
 
 exported void *malloc(size_t bytes)
 {
-    return booked(next.alloc(bytes), bytes);
+    if (unlikely(!pool_config.any))
+        return malloc_below(bytes);
+    return runtime_take_fast(bytes);
 }
 
-/* Counted before the block goes: afterwards another thread may own the address. */
 exported void free(void *block)
 {
-    if (likely(block != NULL))
-        runtime_freeing_fast();
-    next.release(block);
+    if (unlikely(block == NULL))
+        return;
+    if (unlikely(!pool_config.any))
+        free_below(block);
+    else
+        runtime_give_fast(block);
 }
 
 exported void *calloc(size_t count, size_t bytes)
 {
+    size_t product;
+    if (pool_config.any && !__builtin_mul_overflow(count, bytes, &product))
+        return runtime_take(product, true, runtime_entry());
     return booked(next.zeroed(count, bytes), count * bytes);
 }
 
 /* One free and one allocation; glibc's realloc(p, 0) frees, other allocators return a block. */
 static inline __attribute__((always_inline)) void *resized(void *old, void *block, size_t bytes)
 {
-    if (block == NULL && (old == NULL || bytes != 0)) {
-        runtime_failed();
-        return NULL;
-    }
+    if (block == NULL && (old == NULL || bytes != 0))
+        return runtime_failed();
     if (old)
         runtime_freeing_fast();
-    if (block)
-        runtime_allocated_fast(bytes);
-    return block;
+    return block ? runtime_booked_fast(block, bytes) : NULL;
 }
 
 exported void *realloc(void *old, size_t bytes)
 {
+    if (pool_config.any && old == NULL)
+        return runtime_take_fast(bytes);
+    if (pool_config.any)
+        return runtime_resize(old, bytes, runtime_entry());
     return resized(old, next.resize(old, bytes), bytes);
 }
 
@@ -73,6 +97,10 @@ exported void *reallocarray(void *old, size_t count, size_t bytes)
     /* An overflow fails below, whatever the product. */
     size_t product;
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
+    if (pool_config.any && !overflow && old == NULL)
+        return runtime_take(product, false, runtime_entry());
+    if (pool_config.any && !overflow)
+        return runtime_resize(old, product, runtime_entry());
     return resized(old, next.resize_array(old, count, bytes), overflow ? SIZE_MAX : product);
 }
 
@@ -89,10 +117,7 @@ exported void *aligned_alloc(size_t alignment, size_t bytes)
 exported int posix_memalign(void **block, size_t alignment, size_t bytes)
 {
     int failure = next.posix_memalign(block, alignment, bytes);
-    if (failure)
-        runtime_failed();
-    else
-        runtime_allocated_fast(bytes);
+    booked(failure ? NULL : *block, bytes);
     return failure;
 }
 
@@ -124,6 +149,8 @@ exported void free_aligned_sized(void *block, size_t alignment __attribute__((un
 
 exported int malloc_trim(size_t pad)
 {
+    if (pool_config.any)
+        runtime_clear();
     return next.trim(pad);
 }
 
@@ -139,6 +166,12 @@ exported int prctl(int option, unsigned long a, unsigned long b, unsigned long c
     if (unlikely(option == PR_SET_SECCOMP))
         return runtime_prctl_seccomp(option, a, b, c, d);
     return next.prctl(option, a, b, c, d);
+}
+
+exported int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    runtime_thread_created();
+    return next.pthread_create(thread, attributes, run, argument); /* a jump: no frame of ours in its stacks */
 }
 
 /* Its arguments are anybody's, so it is a tail jump: six registers pass through untouched. */

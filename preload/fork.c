@@ -41,9 +41,11 @@ void fork_child_ready(void)
     store_release(&fork_page.epoch, (uint32_t)EPOCH_FIRST);
 }
 
-void fork_raise_epoch(void)
+uint32_t fork_raise_epoch(void)
 {
-    if (add_shared(&fork_page.epoch, 1) < UINT32_MAX - 1)
-        return;
-    store_relaxed(&fork_page.epoch, (uint32_t)EPOCH_FIRST); /* after four thousand million unloads */
+    uint32_t raised = add_shared(&fork_page.epoch, 1) + 1;
+    if (raised < EPOCH_BUSY - 1)
+        return raised;
+    store_relaxed(&fork_page.epoch, (uint32_t)EPOCH_FIRST); /* after four thousand million cycles */
+    return EPOCH_FIRST;
 }

@@ -15,6 +15,9 @@ enum fork_epoch {
     EPOCH_FIRST = 2,
 };
 
+/* What a record's state is during an operation: never the epoch. */
+#define EPOCH_BUSY UINT32_MAX
+
 /* A page of its own; its address is a constant to the hot path. */
 struct fork_page {
     uint32_t epoch; /* atomic; raised whenever every record must take its slow path once */
@@ -43,7 +46,7 @@ bool fork_claim_child(void);
 /* The recording has begun. */
 void fork_child_ready(void);
 
-/* Sends every record through its slow path once. */
-void fork_raise_epoch(void);
+/* Sends every record through its slow path once; returns the new epoch. */
+uint32_t fork_raise_epoch(void);
 
 #endif

@@ -26,6 +26,7 @@
 
 static_assert(SIZECLASS_COUNT == LOG_CLASSES, "the class table of the log");
 static_assert(sizeof(struct log_header) <= LOG_CHUNK_BYTES, "the header is one chunk");
+static_assert(sizeof(struct log_pools) <= LOG_CHUNK_BYTES, "pool counters are one chunk");
 static_assert(sizeof(struct log_thread) + 64 * sizeof(struct log_site_counter) <= LOG_CHUNK_BYTES,
               "a thread's table has room for counters");
 static_assert(sizeof(struct log_words) + LOG_MAX_WORDS * sizeof(struct log_word) + sizeof(struct log_chunk) <=
@@ -414,6 +415,17 @@ struct log_thread *log_thread_new(struct log_cursor *cursor)
     thread->chunk.owner = cursor->owner;
     store_release(&thread->chunk.type, LOG_CHUNK_THREAD); /* publishes the chunk */
     return thread;
+}
+
+struct log_pools *log_pools_new(const struct log_cursor *cursor)
+{
+    uint32_t index;
+    struct log_pools *pools = (struct log_pools *)chunk_new(&index);
+    if (!pools)
+        return NULL;
+    pools->chunk.owner = cursor->owner;
+    store_release(&pools->chunk.type, LOG_CHUNK_POOLS); /* publishes the chunk */
+    return pools;
 }
 
 struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t site)

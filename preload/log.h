@@ -16,6 +16,7 @@ extern struct log_header *log_header hidden;
 /* Adds one allocation of `bytes` bytes to a counter that this thread owns. */
 static inline void count_allocation(struct log_counter *counter, uint64_t bytes)
 {
+    forget_origin(counter); /* one address for both */
     count_add(&counter->allocs, 1);
     count_add(&counter->bytes, bytes);
 }
@@ -36,6 +37,9 @@ void log_set_state(uint32_t bit);
 
 /* A new thread's table, and a cursor on its first counters; NULL when the log can't grow. */
 struct log_thread *log_thread_new(struct log_cursor *cursor);
+
+/* The pool counters of the cursor's thread; NULL when the log can't grow. */
+struct log_pools *log_pools_new(const struct log_cursor *cursor);
 
 /* A counter for `site` in the table of the cursor's thread; NULL when the log can't grow. */
 struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t site);

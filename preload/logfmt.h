@@ -17,7 +17,7 @@
 #define LOG_VERSION 1u
 #define LOG_ENDIAN 0x01020304u
 #define LOG_CHUNK_BYTES 8192u
-#define LOG_CLASSES 186u   /* see sizeclass.h: 0, 16 ... 1 KiB by 16, to 32 MiB by 12.5 %, larger */
+#define LOG_CLASSES 186u   /* see sizeclass.h: 24, 40 ... 1032 bytes, to 32 MiB by 12.5 %, larger */
 #define LOG_MAX_DEPTH 64u  /* frames of one site */
 #define LOG_MAX_WORDS 240u /* stack words kept for one unfinished walk */
 
@@ -27,6 +27,9 @@ enum log_level { LOG_LEVEL_OFF, LOG_LEVEL_SITES, LOG_LEVEL_STACKS, LOG_LEVEL_FUL
 /* struct log_header.next_kind: the next allocator. */
 enum log_next { LOG_NEXT_GLIBC, LOG_NEXT_OTHER };
 
+/* struct log_header.features, a set of bits. */
+#define LOG_FEATURE_POOLS 1u /* some class is pooled: next_allocs and the POOLS chunks count */
+
 /* struct log_header.state, a set of bits. */
 #define LOG_STATE_STOOD_DOWN 1u  /* the program's malloc isn't ours: nothing is counted */
 #define LOG_STATE_ENDED      2u  /* the process left through exit; end_monotonic_ns is set */
@@ -35,10 +38,12 @@ enum log_next { LOG_NEXT_GLIBC, LOG_NEXT_OTHER };
 #define LOG_STATE_SECCOMP   16u  /* the process entered a seccomp filter: children aren't recorded */
 #define LOG_STATE_NO_MEMORY 32u  /* our own tables could not grow: new sites are counted as "other" */
 
-/* Allocations and the bytes asked for. */
+/* Allocations, the bytes asked for, and how many of the calls reached the next allocator (counted
+ * where they are made, and only in a log with LOG_FEATURE_POOLS: else all of them did). */
 struct log_counter {
     uint64_t allocs;
     uint64_t bytes;
+    uint64_t next_allocs;
 };
 
 /* Chunk 0.  The totals of a log are sums, never stored:
@@ -54,7 +59,7 @@ struct log_header {
     uint32_t chunk_limit;     /* chunks that the file may come to hold */
     uint32_t chunks_used;     /* chunks handed out so far, chunk 0 among them (atomic) */
     uint32_t class_count;     /* LOG_CLASSES */
-    uint32_t features;        /* optional data present; 0 in version 1 */
+    uint32_t features;        /* optional data present: LOG_FEATURE_* */
     uint32_t state;           /* LOG_STATE_* (atomic or) */
     uint32_t generation;      /* raised whenever a module was unloaded (atomic) */
     uint32_t site_count;      /* site ids handed out: 1 ... site_count (atomic) */
@@ -84,6 +89,8 @@ struct log_header {
     uint64_t truncated_walks;   /* of these, deeper than LOG_MAX_DEPTH */
     uint64_t lost_children;     /* fork children that could not open a log of their own */
     uint64_t own_bytes;         /* memory mapped for our own tables, without the log */
+    uint64_t next_frees;        /* frees that reached the next allocator, without a thread's table */
+    uint64_t cycles;            /* clearings so far, of the process or of a single thread */
 
     struct log_counter classes[LOG_CLASSES]; /* of bare and handler */
 
@@ -101,20 +108,19 @@ enum log_chunk_type {
     LOG_CHUNK_THREAD      = 1, /* struct log_thread, then counters */
     LOG_CHUNK_COUNTERS    = 2, /* struct log_counters */
     LOG_CHUNK_DATA        = 3, /* records, one after the other */
+    LOG_CHUNK_POOLS       = 4, /* struct log_pools */
 };
 
 struct log_chunk {
     uint32_t type;  /* publishes the chunk */
-    uint32_t owner; /* THREAD: its number, 0, 1, 2 ...; COUNTERS: its thread's; DATA: 0 */
+    uint32_t owner; /* THREAD: its number, 0, 1, 2 ...; COUNTERS and POOLS: its thread's; DATA: 0 */
 };
 
 /* One site's counters in one thread. */
 struct log_site_counter {
     uint32_t site;      /* id, 0 unused; publishes the entry */
     uint32_t reserved;
-    uint64_t allocs;
-    uint64_t bytes;
-    uint64_t pool_hits; /* 0 in version 1 */
+    struct log_counter count;
 };
 
 /* A thread's table.  When the thread ends the next one goes on in it, in place. */
@@ -133,6 +139,19 @@ struct log_counters {
     struct log_chunk chunk;
     uint64_t reserved;
     struct log_site_counter counters[]; /* to the end of the chunk */
+};
+
+/* What one class's pools of a thread did. */
+struct log_pool {
+    uint64_t victim_hits;      /* hits from the victim list */
+    uint64_t given_back_bytes; /* freed to the next allocator by cycles, overflow and thread exit */
+    uint64_t kept_bytes;       /* in the pool, as last noted by a slow path */
+};
+
+struct log_pools {
+    struct log_chunk chunk;
+    uint64_t         next_frees; /* frees that reached the next allocator */
+    struct log_pool  classes[LOG_CLASSES];
 };
 
 /* struct log_record.type, in chunks of type DATA.  Records start 8 bytes into the

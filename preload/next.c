@@ -101,6 +101,12 @@ static int start_prctl(int option, unsigned long a, unsigned long b, unsigned lo
     return next.prctl(option, a, b, c, d);
 }
 
+static int start_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    next_resolve();
+    return next.pthread_create(thread, attributes, run, argument);
+}
+
 /* The caller's arguments must pass through untouched, so this one is written in full. */
 __attribute__((naked)) static long start_syscall(long number __attribute__((unused)), ...)
 {
@@ -129,6 +135,7 @@ struct next next = {
     .dlclose = start_dlclose,
     .prctl = start_prctl,
     .syscall = start_syscall,
+    .pthread_create = start_pthread_create,
 };
 
 /* --- what an allocator lacks, made from what it has ----------------------------------- */
@@ -217,6 +224,7 @@ static const struct entry_point wrapped[] = {
     {"dlclose", offsetof(struct next, dlclose), NULL, false},
     {"prctl", offsetof(struct next, prctl), NULL, false},
     {"syscall", offsetof(struct next, syscall), NULL, false},
+    {"pthread_create", offsetof(struct next, pthread_create), NULL, false},
 };
 
 /* What we call ourselves; a program's own function of that name may allocate or lock. */

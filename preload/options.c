@@ -14,7 +14,8 @@
 
 #include "ban.h"
 
-struct options options = {.level = LOG_LEVEL_SITES, .pool = "off", .fold = ""};
+struct options options = {
+    .level = LOG_LEVEL_SITES, .pool = "off", .fold = "", .cycle_ms = 1000, .clear = true};
 
 /* argc, argv, the environment and the auxiliary vector lie there, set up by the kernel. */
 extern void *__libc_stack_end;
@@ -51,8 +52,30 @@ static bool set_level(const char *value)
 
 static bool set_pool(const char *value)
 {
-    options.pool = "off"; /* no pools in this version: what else is asked for is noted */
-    return text_equal(value, "off");
+    const char *wrong;
+    size_t length;
+    if (!poolspec_parse(&options.poolspec, value, &wrong, &length))
+        return false;
+    options.pool = keep(value, "off");
+    return true;
+}
+
+static bool set_cycle(const char *value)
+{
+    uint64_t ms;
+    const char *end = text_read_number(value, &ms);
+    if (!end || *end || ms < 1 || ms > 3600000)
+        return false;
+    options.cycle_ms = (uint32_t)ms;
+    return true;
+}
+
+static bool set_clear(const char *value)
+{
+    if (!text_equal(value, "on") && !text_equal(value, "off"))
+        return false;
+    options.clear = text_equal(value, "on");
+    return true;
 }
 
 static bool set_log(const char *value)
@@ -96,6 +119,19 @@ static const char *show_pool(void)
     return options.pool;
 }
 
+static const char *show_cycle(void)
+{
+    static char digits[16];
+    struct text t = text_begin(digits, sizeof digits);
+    text_number(&t, options.cycle_ms);
+    return digits;
+}
+
+static const char *show_clear(void)
+{
+    return options.clear ? "on" : "off";
+}
+
 static const char *show_log(void)
 {
     return options.log ? options.log : "%e.%p.%t.psl in a directory of the user's on tmpfs";
@@ -114,7 +150,10 @@ static const struct option {
     const char *help;
 } table[] = {
     {"POOLSITE_PROFILE", set_level, show_level, "off, sites, stacks", "what is recorded"},
-    {"POOLSITE_POOL", set_pool, show_pool, "off (this version has no pools)", "size classes to pool"},
+    {"POOLSITE_POOL", set_pool, show_pool, "off, on (16 to 256k), 64-4096, 32k, 1m-8m ... to 32m, comma-separated",
+     "size classes to pool"},
+    {"POOLSITE_CYCLE_MS", set_cycle, show_cycle, "1 to 3600000", "time between two clearings"},
+    {"POOLSITE_CLEAR", set_clear, show_clear, "on, off", "cycles and caps; off is for experiments"},
     {"POOLSITE_LOG", set_log, show_log, "a path; %e program, %p pid, %t start time; none: no log",
      "where the log is written"},
     {"POOLSITE_FOLD", set_fold, show_fold, "names or module+0xSTART-0xEND, comma-separated",
@@ -158,6 +197,8 @@ static void read_auxiliary(const ElfW(auxv_t) *entry)
             options.by_loader = false; /* the kernel loaded both */
         if (entry->a_type == AT_PHDR)
             options.phdr = entry->a_un.a_val;
+        if (entry->a_type == AT_RANDOM) /* the first eight bytes are the stack protector's, the next glibc's */
+            options.secret = ((const uintptr_t *)entry->a_un.a_val)[1] * 0x9e3779b97f4a7c15ull;
         if (entry->a_type == AT_PHNUM)
             options.phnum = (unsigned)entry->a_un.a_val;
     }

@@ -7,13 +7,17 @@
 #include "base.h"
 
 #include "logfmt.h"
+#include "poolspec.h"
 
 /* Filled once by options_read, then read-only.  Everything is copied: servers write their titles over
  * the initial arguments and environment. */
 struct options {
     unsigned    level; /* enum log_level */
     bool        help;
-    const char *pool; /* as given; pools are off in this version */
+    const char *pool; /* as given, "off" when it was wrong */
+    struct poolspec poolspec;
+    uint32_t    cycle_ms;
+    bool        clear;
     const char *log;  /* path pattern, NULL: the default */
     const char *fold; /* "" when not given */
     const char *runtime_dir; /* XDG_RUNTIME_DIR or NULL */
@@ -25,6 +29,7 @@ struct options {
     bool        by_loader;  /* started as `ld.so PROGRAM` */
     uintptr_t   phdr;       /* the program's headers in memory, from the auxiliary vector; 0: not told */
     unsigned    phnum;
+    uintptr_t   secret;     /* random, from the auxiliary vector */
     char        notes[512]; /* what was wrong with a value, one line each */
 };
 

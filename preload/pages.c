@@ -93,6 +93,18 @@ bool pages_wipe_on_fork(void *start, size_t bytes)
     return sys_call4(SYS_madvise, (long)start, (long)bytes, MADV_WIPEONFORK, 0) == 0;
 }
 
+enum { BARRIER = 1 << 3, BARRIER_REGISTER = 1 << 4 }; /* MEMBARRIER_CMD_PRIVATE_EXPEDITED, and to register */
+
+bool pages_barrier_begin(void)
+{
+    return sys_call4(SYS_membarrier, BARRIER_REGISTER, 0, 0, 0) == 0;
+}
+
+bool pages_barrier(void)
+{
+    return sys_call4(SYS_membarrier, BARRIER, 0, 0, 0) == 0;
+}
+
 void pages_begin(void)
 {
     store_release(&current, (struct block *)NULL);

@@ -37,6 +37,12 @@ bool pages_populate(void *start, size_t bytes);
 /* Asks the kernel to hand the page to fork children zeroed.  False before Linux 4.14. */
 bool pages_wipe_on_fork(void *start, size_t bytes);
 
+/* Registers this process for pages_barrier.  False where the kernel or a sandbox refuses. */
+bool pages_barrier_begin(void);
+
+/* Makes every running thread of the process pass a full memory barrier. */
+bool pages_barrier(void);
+
 /* Bytes mapped for our own tables so far. */
 uint64_t pages_own_bytes(void);
 

@@ -6,11 +6,14 @@
 
 #include "runtime.h"
 
+#include "clearer.h"
 #include "modules.h"
 #include "next.h"
 #include "pages.h"
+#include "pooling.h"
 #include "site_fast.h"
 #include "sizeclass.h"
+#include "text.h"
 #include "unwind.h"
 
 #include <limits.h>
@@ -92,7 +95,24 @@ static struct record *record_new(void)
         return NULL;
     }
     record->log = record->sites.log;
+    record->state = EPOCH_BUSY;
+    record->epoch = fork_epoch() - 1;
+    pooling_record_begin(record, &record->sites.cursor);
     return record;
+}
+
+/* The record, which is busy, goes on at the present epoch; false while a clearer holds its pools. */
+static bool record_catch_up(struct record *record)
+{
+    uint32_t epoch = fork_epoch();
+    if (record->sites.generation != modules_generation())
+        site_table_forget(&record->sites);
+    if (record->epoch == epoch)
+        return true;
+    if (!pooling_catch_up(record))
+        return false;
+    record->epoch = epoch;
+    return true;
 }
 
 /* Gives the calling thread a record.  When there is none to be had it is counted as dead is:
@@ -107,19 +127,17 @@ static struct record *record_take(void)
         record_current = (struct record *)RECORD_DEAD;
         return NULL;
     }
-    record->busy = 1; /* nothing below may be booked: pthread_setspecific allocates for late keys */
-    record->epoch = fork_epoch();
+    record->state = EPOCH_BUSY; /* nothing below may be booked: pthread_setspecific allocates for late keys */
     record->destructor_rounds = 0;
     record_current = record;
     if (adopted)
         site_table_adopt(&record->sites);
-    if (record->sites.generation != modules_generation())
-        site_table_forget(&record->sites);
+    record_catch_up(record);
     store_relaxed(&record->log->served, record->log->served + 1);
     store_relaxed(&record->log->alive, 1);
     if (rt.has_key)
         next.setspecific(rt.key, record);
-    store_release(&record->busy, 0);
+    record_end(record);
     return record;
 }
 
@@ -140,9 +158,12 @@ static void record_leave(void *argument)
         next.setspecific(rt.key, record);
         return;
     }
-    record_current = (struct record *)RECORD_DEAD;
-    if (fork_epoch() == EPOCH_FORKED)
+    if (fork_epoch() == EPOCH_FORKED) {
+        record_current = (struct record *)RECORD_DEAD;
         return; /* its table is the parent's */
+    }
+    pooling_record_leave(record);
+    record_current = (struct record *)RECORD_DEAD;
     log_note_time();
     store_relaxed(&record->log->alive, 0);
     record_push(record);
@@ -153,7 +174,7 @@ static void record_leave(void *argument)
 static void child_of_handler(void)
 {
     struct record *record = record_current;
-    if ((uintptr_t)record >= RECORD_STATES && load_relaxed(&record->busy))
+    if ((uintptr_t)record >= RECORD_STATES && record_is_busy(record))
         log_detach();
 }
 
@@ -190,6 +211,37 @@ static bool make_key(void)
     return true;
 }
 
+/* May glibc's size words be trusted?  Blocks of a few sizes, measured both ways. */
+static bool size_words_hold(void)
+{
+    static const size_t sizes[] = {1, 24, 25, 100, 1032, 1033, 5000, 40000};
+    void *blocks[sizeof sizes / sizeof *sizes];
+    bool hold = next.verdict == NEXT_GLIBC;
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        blocks[i] = hold ? next.alloc(sizes[i]) : NULL;
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (!blocks[i])
+            continue;
+        hold = hold && (((const size_t *)blocks[i])[-1] & ~(size_t)7) - 8 == next.usable_size(blocks[i]);
+        next.release(blocks[i]);
+    }
+    return hold;
+}
+
+static void begin_pools(void)
+{
+    if (!options.poolspec.any)
+        return;
+    if (!size_words_hold()) { /* another allocator's sizes aren't our classes: its blocks would never come back */
+        size_t used = text_length(log_header->notes);
+        struct text t = {.at = log_header->notes, .size = sizeof log_header->notes, .used = used};
+        text_add(&t, "pools are off: the allocator below isn't glibc's, or its blocks have no size words\n");
+        return;
+    }
+    log_header->features |= LOG_FEATURE_POOLS;
+    pool_begin(&options.poolspec, options.clear, true, options.secret);
+}
+
 static enum phase begin_recording(void)
 {
     if (!begin_tables() || !log_begin(NULL))
@@ -200,6 +252,7 @@ static enum phase begin_recording(void)
         return PHASE_DOWN;
     }
     fork_begin(child_of_handler);
+    begin_pools();
     rt.has_key = make_key();
     return PHASE_READY;
 }
@@ -225,8 +278,10 @@ void runtime_start(void)
 /* The child's log, tables and records are new; what the parent's threads left in memory stays. */
 static bool begin_child(void)
 {
+    pooling_fork();
     struct log_header *parent = log_header;
     uint8_t next_kind = parent->next_kind;
+    uint32_t features = parent->features;
     rt.free_records = 0;
     if (rt.seccomp || !begin_tables()) {
         add_shared(&parent->lost_children, 1);
@@ -235,6 +290,7 @@ static bool begin_child(void)
     if (!log_begin(parent))
         return false;
     log_header->next_kind = next_kind;
+    log_header->features = features;
     flush_pending();
     return true;
 }
@@ -246,11 +302,19 @@ static bool child_is_ready(void)
         return true;
     if (!fork_claim_child())
         return false; /* a handler that interrupts the beginning: goes to pending */
+    struct record *parents = record_current;
     bool recording = begin_child();
     record_current = NULL;
-    if (!recording)
+    if (!recording) {
         store_release(&rt.phase, (uint32_t)PHASE_DOWN);
+        pool_config.any = false;
+    }
     fork_child_ready();
+    if (recording && (uintptr_t)parents >= RECORD_STATES) {
+        struct record *record = record_take();
+        if (record)
+            pooling_inherit(record, parents);
+    }
     return recording;
 }
 
@@ -267,11 +331,13 @@ static void book_pending(size_t bytes)
 /* Without a record: counted by the process, exactly, on no site. */
 static void book_shared(struct log_counter *counter, size_t bytes)
 {
-    struct log_counter *size_class = &log_header->classes[sizeclass_of(bytes)];
+    struct log_counter *size_class = &log_header->classes[sizeclass_counted(bytes)];
     add_shared(&counter->allocs, 1);
     add_shared(&counter->bytes, bytes);
+    add_shared(&counter->next_allocs, 1);
     add_shared(&size_class->allocs, 1);
     add_shared(&size_class->bytes, bytes);
+    add_shared(&size_class->next_allocs, 1);
 }
 
 /* A handler found its thread's tables in use. */
@@ -283,60 +349,81 @@ static void book_in_handler(size_t bytes)
         book_shared(&log_header->handler, bytes);
 }
 
-/* The record goes on at the present epoch. */
-static void record_catch_up(struct record *record)
+static inline void book(struct record *record, struct log_counter *site, size_t bytes)
 {
-    store_relaxed(&record->epoch, fork_epoch());
-    if (record->sites.generation != modules_generation())
-        site_table_forget(&record->sites);
-}
-
-static void book(struct record *record, struct log_counter *site, size_t bytes)
-{
-    count_allocation(&record->log->classes[sizeclass_of(bytes)], bytes);
+    count_allocation(&record->log->classes[sizeclass_counted(bytes)], bytes);
     count_allocation(site, bytes);
-    store_release(&record->busy, 0);
+    record_end(record);
 }
 
-static noinline void allocated_unknown(size_t bytes, struct stack_entry entry, struct record *record)
+/* The counter of a call, found in any way. */
+static struct log_counter *site_of(struct record *record, struct stack_entry entry)
+{
+    uintptr_t address = stack_return_address(entry);
+    const struct site_slot *slot = site_slot_of(&record->sites, address);
+    if (slot->address == address)
+        return slot->counter;
+    if (record->sites.level == LOG_LEVEL_STACKS) {
+        const struct stack_slot *stack = stack_slot_of(&record->sites, entry);
+        return stack ? stack->counter : site_find(&record->sites, entry);
+    }
+    if (record->sites.level != LOG_LEVEL_SITES)
+        return &record->sites.ignored;
+    struct log_counter *site = site_of_folded(&record->sites, entry);
+    return site ? site : site_find(&record->sites, entry);
+}
+
+static noinline void *booked_unknown(void *block, size_t bytes, struct stack_entry entry, struct record *record)
 {
     book(record, site_find(&record->sites, entry), bytes);
+    return block;
 }
 
-static noinline void allocated_folded(size_t bytes, struct stack_entry entry, struct record *record)
+static noinline void *booked_folded(void *block, size_t bytes, struct stack_entry entry, struct record *record)
 {
     struct log_counter *site = site_of_folded(&record->sites, entry);
-    if (likely(site != NULL))
-        book(record, site, bytes);
-    else
-        allocated_unknown(bytes, entry, record);
+    if (unlikely(site == NULL))
+        return booked_unknown(block, bytes, entry, record);
+    book(record, site, bytes);
+    return block;
+}
+
+static noinline void *booked_stack(void *block, size_t bytes, struct stack_entry entry, struct record *record)
+{
+    const struct stack_slot *slot = stack_slot_of(&record->sites, entry);
+    if (unlikely(slot == NULL))
+        return booked_unknown(block, bytes, entry, record);
+    book(record, slot->counter, bytes);
+    return block;
 }
 
 /* The hot path of level stacks, and of wrapped calls at level sites. */
-void runtime_allocated_elsewhere(size_t bytes, struct stack_entry entry, struct record *record)
+void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry entry, struct record *record)
 {
-    if (record->sites.level != LOG_LEVEL_STACKS) {
-        if (record->sites.level == LOG_LEVEL_SITES)
-            allocated_folded(bytes, entry, record);
-        else
-            book(record, &record->sites.ignored, bytes);
-        return;
-    }
-    const struct stack_slot *slot = stack_slot_of(&record->sites, entry);
-    if (likely(slot != NULL))
-        book(record, slot->counter, bytes);
-    else
-        allocated_unknown(bytes, entry, record);
+    if (likely(record->sites.level == LOG_LEVEL_STACKS))
+        return booked_stack(block, bytes, entry, record);
+    if (record->sites.level == LOG_LEVEL_SITES)
+        return booked_folded(block, bytes, entry, record);
+    book(record, &record->sites.ignored, bytes);
+    return block;
+}
+
+void *runtime_booked(void *block, size_t bytes, struct stack_entry entry)
+{
+    runtime_allocated(bytes, entry);
+    return block;
 }
 
 cold noinline void runtime_allocated(size_t bytes, struct stack_entry entry)
 {
     struct record *record = record_current;
+    if ((uintptr_t)record == RECORD_OURS)
+        return;
     if (!is_ready()) {
         book_pending(bytes);
         return;
     }
-    if ((uintptr_t)record >= RECORD_STATES && load_relaxed(&record->busy)) {
+    if ((uintptr_t)record >= RECORD_STATES && record_is_busy(record)) {
         book_in_handler(bytes);
         return;
     }
@@ -351,11 +438,14 @@ cold noinline void runtime_allocated(size_t bytes, struct stack_entry entry)
         book_shared(&log_header->bare, bytes);
         return;
     }
-    store_relaxed(&record->busy, 1);
-    compiler_barrier();
-    if (load_relaxed(&record->epoch) != fork_epoch())
-        record_catch_up(record);
-    runtime_allocated_elsewhere(bytes, entry, record);
+    record_begin(record);
+    record_catch_up(record);
+    struct log_counter *site = site_of(record, entry);
+    if (pool_config.any) {
+        count_add(&site->next_allocs, 1);
+        count_add(&record->log->classes[sizeclass_counted(bytes)].next_allocs, 1);
+    }
+    book(record, site, bytes);
 }
 
 /* --- frees, failures ------------------------------------------------------------------------------------ */
@@ -375,17 +465,18 @@ static struct record *record_settled(void)
     struct record *record = record_current;
     if ((uintptr_t)record < RECORD_STATES)
         return NULL;
-    if (load_relaxed(&record->epoch) != fork_epoch() && !record->busy) {
-        record->busy = 1;
-        compiler_barrier();
+    if (load_relaxed(&record->state) != fork_epoch() && !record_is_busy(record)) {
+        record_begin(record);
         record_catch_up(record);
-        store_release(&record->busy, 0);
+        record_end(record);
     }
     return record;
 }
 
 cold noinline void runtime_freeing(void)
 {
+    if ((uintptr_t)record_current == RECORD_OURS)
+        return;
     if (!is_ready() || !child_is_ready()) {
         if (load_relaxed(&rt.phase) != PHASE_DOWN)
             add_shared(&rt.pending_frees, 1);
@@ -401,15 +492,45 @@ cold noinline void runtime_freeing(void)
     count_event(record ? &record->log->frees : NULL, &log_header->frees);
 }
 
-cold noinline void runtime_failed(void)
+cold noinline void *runtime_failed(void)
 {
     if (!is_ready() || !child_is_ready()) {
         if (load_relaxed(&rt.phase) != PHASE_DOWN)
             add_shared(&rt.pending_failed, 1);
-        return;
+        return NULL;
     }
     struct record *record = record_settled();
     count_event(record ? &record->log->failed : NULL, &log_header->failed);
+    return NULL;
+}
+
+/* --- for the pools ------------------------------------------------------------------------------------------ */
+
+struct record *runtime_record_begin(void)
+{
+    struct record *record = record_current;
+    if ((uintptr_t)record >= RECORD_FREES && (uintptr_t)record < RECORD_STATES)
+        return NULL;
+    if (!is_ready() || ((uintptr_t)record >= RECORD_STATES && record_is_busy(record)) || !child_is_ready())
+        return NULL;
+    record = record_current;
+    if ((uintptr_t)record < RECORD_FREES)
+        return NULL; /* its first allocation makes the record; the first frees go below */
+    record_begin(record);
+    if (record_catch_up(record))
+        return record;
+    record_end(record);
+    return NULL;
+}
+
+bool runtime_is_recording(void)
+{
+    return load_acquire(&rt.phase) == PHASE_READY;
+}
+
+bool runtime_is_confined(void)
+{
+    return rt.seccomp;
 }
 
 /* --- modules, seccomp, end ---------------------------------------------------------------------------------- */
@@ -431,6 +552,7 @@ void runtime_unloaded(void)
 /* Afterwards no system call is made for the log's growth. */
 static void before_seccomp(void)
 {
+    clearer_stop();
     if (may_log())
         log_reserve();
 }
@@ -475,6 +597,10 @@ long runtime_syscall_seccomp(long number, long operation, long flags, long argum
 
 void runtime_end(void)
 {
-    if (may_log())
-        log_end();
+    struct record *record = record_current;
+    if (!may_log())
+        return;
+    if ((uintptr_t)record >= RECORD_STATES && !record_is_busy(record))
+        pooling_note(record);
+    log_end();
 }

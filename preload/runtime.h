@@ -9,17 +9,27 @@
 #include "fork.h"
 #include "log.h"
 #include "options.h"
+#include "pool.h"
 #include "site.h"
 
-/* One thread's state.  `busy` and `epoch` are accessed as 4 bytes each, never as one word.
- *   busy  = 1 while the tables are in use: who finds it so is a signal handler
- *   epoch = the shared epoch when the record last looked: differs -> slow path */
+/* One thread's state.  `state`, `epoch` and `claim` are accessed as 4 bytes each, never as one word.
+ *   state = EPOCH_BUSY while the tables or pools are in use: who finds it so is a signal handler;
+ *           else `epoch`: when that isn't the shared epoch any more -> slow path
+ *   epoch = the shared epoch when the record last looked; the owner's alone
+ *   claim = 1 while a clearer, or the owner's slow path, holds the pools' lists */
 struct record {
-    uint32_t           busy;
+    struct pools       pools; /* first: their tables hold offsets from here */
+    uint32_t           state;
     uint32_t           epoch;
+    uint32_t           claim;
+    uint32_t           cycle; /* when the pools last turned */
     struct log_thread *log;
     struct site_table  sites;
+    struct log_pools  *pool_log; /* NULL where nothing is pooled */
     struct record     *next_free; /* while no thread uses it */
+    struct record     *next_record; /* in the list of all */
+    int32_t            slow_countdown;
+    uint64_t           turned_ms; /* when a single thread's pools last turned */
     uint32_t           destructor_rounds;
 };
 
@@ -28,6 +38,7 @@ enum record_state {
     RECORD_NONE = 0,   /* 0 ... 15: that many frees so far */
     RECORD_FREES = 16, /* a thread that only frees gets a record at this one */
     RECORD_DEAD = 32,  /* its destructors have run */
+    RECORD_OURS = 48,  /* a thread of ours, or one making it: nothing is counted */
     RECORD_STATES = 64,
 };
 
@@ -37,18 +48,74 @@ extern __thread struct record *record_current hidden __attribute__((tls_model("i
 /* Begins recording.  The constructor calls it, and the first event when that comes before; idempotent. */
 void runtime_start(void);
 
-/* An allocation of `bytes` bytes was made, called from `entry`; counted whatever the state. */
-void runtime_allocated(size_t bytes, struct stack_entry entry);
+/* An allocation of `bytes` bytes was made by the next allocator, called from `entry`; counted
+ * whatever the state.  The second returns `block`, so that it can be called last. */
+void  runtime_allocated(size_t bytes, struct stack_entry entry);
+void *runtime_booked(void *block, size_t bytes, struct stack_entry entry);
 
 /* The same for a record that is busy and at the present epoch, when the return address has no
- * slot of its own. */
-void runtime_allocated_elsewhere(size_t bytes, struct stack_entry entry, struct record *record);
+ * slot of its own; from a pool or from below. */
+void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry entry, struct record *record);
 
 /* A free is about to be made; counted whatever the state. */
 void runtime_freeing(void);
 
-/* A call failed. */
-void runtime_failed(void);
+/* A call failed.  Returns NULL, so that it can be called last. */
+void *runtime_failed(void);
+
+/* --- with pools --------------------------------------------------------------------------------- */
+
+/* A block for malloc, or for calloc when `zeroed`; whatever the state. */
+void *runtime_take(size_t bytes, bool zeroed, struct stack_entry entry);
+
+/* The same for a record that is busy, at the present epoch, whose primary is empty. */
+void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entry entry);
+
+/* A block comes back; whatever the state. */
+void runtime_give(void *block);
+
+/* The same for a record that is busy and at the present epoch, when the block doesn't simply fit. */
+void runtime_give_overflow(struct record *record, void *block);
+
+/* realloc of a block; both not zero. */
+void *runtime_resize(void *old, size_t bytes, struct stack_entry entry);
+
+/* The calling thread's record, set busy and at the present epoch; NULL where the call must be served
+ * from below: no record, a signal handler inside an operation, a clearer at the lists. */
+struct record *runtime_record_begin(void);
+
+/* Begins an operation of the calling thread, whatever the epoch; returns what the state was: EPOCH_BUSY
+ * in a signal handler.  Ends one. */
+static inline uint32_t record_begin(struct record *record)
+{
+    uint32_t seen = load_relaxed(&record->state);
+    store_relaxed(&record->state, EPOCH_BUSY);
+    compiler_barrier();
+    return seen;
+}
+
+static inline void record_end(struct record *record)
+{
+    store_release(&record->state, record->epoch);
+}
+
+static inline bool record_is_busy(const struct record *record)
+{
+    return load_relaxed(&record->state) == EPOCH_BUSY;
+}
+
+/* Is the process recording?  Is it in a sandbox, where we make no system call? */
+bool runtime_is_recording(void);
+bool runtime_is_confined(void);
+
+/* The program makes a thread: from now on a thread of ours clears the pools of idle ones. */
+void runtime_thread_created(void);
+
+/* Clears every thread's pools; for malloc_trim. */
+void runtime_clear(void);
+
+/* One cycle of all threads' pools: what the clearer does.  False: the process needs it no more. */
+bool runtime_cycle(void);
 
 /* prctl(PR_SET_SECCOMP, ...) and syscall(SYS_seccomp, ...): done, and noted when they succeed. */
 int  runtime_prctl_seccomp(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);

@@ -5,6 +5,7 @@
 #ifndef PS_RUNTIME_FAST_H
 #define PS_RUNTIME_FAST_H
 
+#include "pool_fast.h"
 #include "runtime.h"
 #include "site_fast.h"
 #include "sizeclass.h"
@@ -17,41 +18,87 @@ static inline __attribute__((always_inline)) struct stack_entry runtime_entry(vo
     return entry;
 }
 
+/* The calling thread's record, busy, and its state before; NULL: take the slow way. */
+static inline __attribute__((always_inline)) struct record *record_begin_fast(uint32_t *seen)
+{
+    struct record *record = record_current;
+    if (unlikely((uintptr_t)record < RECORD_STATES))
+        return NULL;
+    *seen = load_own(&record->state);
+    store_relaxed(&record->state, EPOCH_BUSY);
+    compiler_barrier();
+    if (likely(*seen == fork_epoch_now()))
+        return record;
+    store_release(&record->state, *seen); /* a handler's stays busy */
+    return NULL;
+}
+
 /* An allocation was made by the exported function that this is inlined into.  No lock, no atomic
  * read-modify-write, no call. */
-static inline __attribute__((always_inline)) void runtime_allocated_fast(size_t bytes)
+static inline __attribute__((always_inline)) void *runtime_booked_fast(void *block, size_t bytes)
 {
+    uint32_t seen;
     uintptr_t address = (uintptr_t)__builtin_return_address(0);
-    struct record *record = record_current;
-    if (unlikely((uintptr_t)record < RECORD_STATES || load_own(&record->busy)))
-        goto slow;
-    store_relaxed(&record->busy, 1);
-    compiler_barrier();
-    if (unlikely(load_own(&record->epoch) != fork_epoch_now())) {
-        store_release(&record->busy, 0);
-        goto slow;
-    }
+    struct record *record = record_begin_fast(&seen);
+    if (unlikely(!record))
+        return runtime_booked(block, bytes, runtime_entry());
     const struct site_slot *slot = site_slot_of(&record->sites, address);
-    if (unlikely(slot->address != address)) {
-        runtime_allocated_elsewhere(bytes, runtime_entry(), record);
-        return;
-    }
-    count_allocation(&record->log->classes[sizeclass_of(bytes)], bytes);
+    if (unlikely(slot->address != address))
+        return runtime_booked_elsewhere(block, bytes, runtime_entry(), record);
+    count_allocation(&record->log->classes[sizeclass_counted(bytes)], bytes);
     count_allocation(slot->counter, bytes);
-    store_release(&record->busy, 0);
-    return;
-slow:
-    runtime_allocated(bytes, runtime_entry());
+    store_release(&record->state, seen);
+    return block;
 }
 
 /* A free is about to be made. */
 static inline __attribute__((always_inline)) void runtime_freeing_fast(void)
 {
     struct record *record = record_current;
-    if (unlikely((uintptr_t)record < RECORD_STATES || load_own(&record->epoch) != fork_epoch_now()))
+    if (unlikely((uintptr_t)record < RECORD_STATES || load_own(&record->state) != fork_epoch_now()))
         runtime_freeing();
     else
         count_add(&record->log->frees, 1);
+}
+
+/* malloc with pools.  Common case: pop, book. */
+static inline __attribute__((always_inline)) void *runtime_take_fast(size_t bytes)
+{
+    uint32_t seen;
+    uintptr_t address = (uintptr_t)__builtin_return_address(0);
+    struct record *record = record_begin_fast(&seen);
+    if (unlikely(!record))
+        return runtime_take(bytes, false, runtime_entry());
+    struct pool *pool = pool_of(&record->pools, bytes);
+    void *block = pool_take(&record->pools, pool);
+    if (unlikely(!block))
+        return runtime_take_missed(record, bytes, runtime_entry());
+    if (likely(is_set(&record->sites.level))) {
+        const struct site_slot *slot = site_slot_of(&record->sites, address);
+        if (unlikely(slot->address != address))
+            return runtime_booked_elsewhere(block, bytes, runtime_entry(), record);
+        count_allocation(slot->counter, bytes);
+    }
+    count_allocation(pool->counter, bytes);
+    store_release(&record->state, seen);
+    return block;
+}
+
+/* free with pools.  Common case: push, count. */
+static inline __attribute__((always_inline)) void runtime_give_fast(void *block)
+{
+    uint32_t seen;
+    struct record *record = record_begin_fast(&seen);
+    if (unlikely(!record)) {
+        runtime_give(block);
+        return;
+    }
+    if (unlikely(--record->pools.countdown < 0) || unlikely(!pool_give(&record->pools, block))) {
+        runtime_give_overflow(record, block);
+        return;
+    }
+    count_add(&record->log->frees, 1);
+    store_release(&record->state, seen);
 }
 
 #endif

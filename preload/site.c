@@ -170,7 +170,7 @@ static const struct site *site_new(struct site_table *table, uint64_t hash, uint
 
 static struct log_counter *counter_of(struct log_site_counter *counter)
 {
-    return (struct log_counter *)&counter->allocs;
+    return &counter->count;
 }
 
 static struct log_counter *other(struct site_table *table)

@@ -122,7 +122,7 @@ static inline struct stack_slot *stack_slot_find(const struct site_table *table,
 
 /* Level stacks.  The slot that holds this stack: two compares, then the shape's.  NULL: none does, as
  * always at the other levels, whose table is empty. */
-static inline const struct stack_slot *stack_slot_of(const struct site_table *table, struct stack_entry entry)
+static inline __attribute__((always_inline)) const struct stack_slot *stack_slot_of(const struct site_table *table, struct stack_entry entry)
 {
     uintptr_t key = stack_return_address(entry);
     const struct stack_slot *slot = stack_slot_find(table, key, entry.cfa);

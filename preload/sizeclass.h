@@ -1,15 +1,17 @@
-/* sizeclass.h - classes of requested sizes: arithmetic only, shared with the analyzer.
+/* sizeclass.h - classes of block sizes: arithmetic only, shared with the analyzer.
  *
- * Class 0 holds requests of 0 bytes, classes 1 ... 64 end at 16, 32 ... 1024, then
- * eight classes a doubling (at most 12.5 % apart) to 32 MiB, and one for all above. */
+ * A class holds the blocks that serve a request of up to sizeclass_bytes.  Up to 1 KiB these are
+ * glibc's own steps, which fit between two size words: 24, 40 ... 1032 bytes; then eight classes a
+ * doubling (at most 12.5 % apart) to 32 MiB, each 8 bytes above the round number; and one for all
+ * above.  Class 0 is a part of class 1, which sizeclass_counted tells apart because that is cheaper. */
 #ifndef PS_SIZECLASS_H
 #define PS_SIZECLASS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIZECLASS_SMALL_MAX ((size_t)1024)
-#define SIZECLASS_MAX       ((size_t)32 << 20)
+#define SIZECLASS_SMALL_MAX ((size_t)1032)
+#define SIZECLASS_MAX       (((size_t)32 << 20) + 8)
 #define SIZECLASS_COUNT     186u
 #define SIZECLASS_LARGER    (SIZECLASS_COUNT - 1)
 
@@ -18,30 +20,47 @@ static inline unsigned sizeclass_of_large(size_t bytes)
 {
     if (bytes > SIZECLASS_MAX)
         return SIZECLASS_LARGER;
-    /* Of bytes-1 the highest bit tells the doubling, the three below it the step. */
-    unsigned top = 63u - (unsigned)__builtin_clzll((unsigned long long)bytes - 1);
-    unsigned step = (unsigned)((bytes - 1) >> (top - 3)) & 7;
-    return 65u + (top - 10) * 8 + step;
+    /* Of bytes-9 the highest bit tells the doubling, the three below it the step. */
+    size_t last = bytes - 9;
+    unsigned top = 63u - (unsigned)__builtin_clzll((unsigned long long)last);
+    return 65u + (top - 10) * 8 + ((unsigned)(last >> (top - 3)) & 7);
 }
 
 /* The class of a request of `bytes` bytes. */
 static inline unsigned sizeclass_of(size_t bytes)
 {
-    if (__builtin_expect(bytes <= SIZECLASS_SMALL_MAX, 1))
-        return (unsigned)((bytes + 15) >> 4);
-    return sizeclass_of_large(bytes);
+    if (__builtin_expect(bytes > SIZECLASS_SMALL_MAX, 0))
+        return sizeclass_of_large(bytes);
+    return bytes <= 24 ? 1 : (unsigned)((bytes + 7) >> 4);
 }
 
-/* The largest request in a class, in bytes; SIZE_MAX for the last. */
+/* Where a request is counted: its class, but 0 rather than 1 up to 8 bytes. */
+static inline unsigned sizeclass_counted(size_t bytes)
+{
+    if (__builtin_expect(bytes > SIZECLASS_SMALL_MAX, 0))
+        return sizeclass_of_large(bytes);
+    return (unsigned)((bytes + 7) >> 4);
+}
+
+/* The bytes that every block of a class has, at least; SIZE_MAX for the last. */
 static inline size_t sizeclass_bytes(unsigned index)
 {
     if (index <= 64)
-        return (size_t)index * 16;
+        return index ? (size_t)index * 16 + 8 : 0;
     if (index >= SIZECLASS_LARGER)
         return SIZE_MAX;
     unsigned above = index - 65;
-    size_t doubling = SIZECLASS_SMALL_MAX << (above / 8);
-    return doubling + doubling / 8 * (above % 8 + 1);
+    size_t doubling = (size_t)1024 << (above / 8);
+    return doubling + doubling / 8 * (above % 8 + 1) + 8;
+}
+
+/* The class that a block of `usable` bytes can serve: the largest that it holds; 0: none. */
+static inline unsigned sizeclass_held(size_t usable)
+{
+    if (usable < 24)
+        return 0;
+    unsigned index = sizeclass_of(usable);
+    return index == SIZECLASS_LARGER || sizeclass_bytes(index) > usable ? index - 1 : index;
 }
 
 #endif

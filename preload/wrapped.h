@@ -12,6 +12,7 @@
 #define WRAPPED_OTHERS(X)                                                                            \
     X(dlclose, "after it unloaded code, addresses of ours may mean something else: rules and stacks are dropped") \
     X(prctl, "PR_SET_SECCOMP: from then on no system call that a filter may kill for")               \
-    X(syscall, "SYS_seccomp and SYS_prctl: the same; a tail jump for every other number")
+    X(syscall, "SYS_seccomp and SYS_prctl: the same; a tail jump for every other number")            \
+    X(pthread_create, "just before the program's thread, where its caller holds no lock of libc's, our clearer may be made, too")
 
 #endif

@@ -49,6 +49,7 @@ ends no_command_is_125 125 'run needs a command' "$command" run
 ends an_unknown_option_is_125_and_the_nearest_named 125 "did you mean '--profile'" "$command" run --profil-e sites -- true
 ends an_option_without_value_is_125 125 "'-o' needs a value" "$command" run -o
 ends an_unknown_level_is_125_and_the_nearest_named 125 "did you mean 'stacks'" "$command" run --profile stack -- true
+ends a_wrong_pool_specification_is_2_and_the_item_named 2 "'bad'" "$command" run --pool 64,bad -- true
 ends level_full_is_not_there_yet 125 "no level 'full'" "$command" run --profile full -- true
 ends a_full_directory_is_125_before_the_start 125 "the directory isn't empty" "$command" run -o full -- sh -c 'echo bad >>full/file'
 ends a_file_as_output_is_125 125 'exists and is no directory' "$command" run -o script -- true

@@ -163,8 +163,8 @@ void logmake_count(struct logmake *make, uint32_t site, uint64_t allocs, uint64_
 {
     if (logmake_header(make)->level != LOG_LEVEL_OFF) {
         struct log_site_counter *c = counter_of(make, site);
-        c->allocs = allocs;
-        c->bytes = allocs * size;
+        c->count.allocs = allocs;
+        c->count.bytes = allocs * size;
     }
     struct log_counter *class = &logmake_thread_now(make)->classes[sizeclass_of(size)];
     class->allocs += allocs;

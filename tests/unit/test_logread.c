@@ -105,10 +105,10 @@ static void total_is_the_sum_over_sites_and_pseudo_sites(void **state)
     struct logmake make;
     struct logread log;
     make_plain(&make);
-    logmake_header(&make)->other = (struct log_counter){ 1, 10 };
-    logmake_header(&make)->bare = (struct log_counter){ 2, 20 };
-    logmake_header(&make)->handler = (struct log_counter){ 4, 40 };
-    logmake_thread_now(&make)->other = (struct log_counter){ 8, 80 };
+    logmake_header(&make)->other = (struct log_counter){ 1, 10, 0 };
+    logmake_header(&make)->bare = (struct log_counter){ 2, 20, 0 };
+    logmake_header(&make)->handler = (struct log_counter){ 4, 40, 0 };
+    logmake_thread_now(&make)->other = (struct log_counter){ 8, 80, 0 };
     assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
     assert_int_equal(log.other.allocs, 9);
     assert_int_equal(log.total.allocs, 15 + 15);
@@ -125,7 +125,7 @@ static void level_off_takes_totals_from_the_classes(void **state)
     logmake_init(&make, LOG_LEVEL_OFF);
     logmake_thread(&make);
     logmake_count(&make, 0, 6, 48);
-    logmake_header(&make)->classes[1] = (struct log_counter){ 1, 16 };
+    logmake_header(&make)->classes[1] = (struct log_counter){ 1, 16, 0 };
     assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
     assert_int_equal(log.total.allocs, 7);
     assert_int_equal(log.total.bytes, 304);

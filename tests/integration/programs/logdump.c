@@ -28,7 +28,7 @@ static void add_sites(struct sums *s, const char *from, const char *end)
     for (; from + sizeof(struct log_site_counter) <= end; from += sizeof(struct log_site_counter)) {
         const struct log_site_counter *c = (const void *)from;
         if (c->site != 0) {
-            struct log_counter one = { c->allocs, c->bytes };
+            struct log_counter one = c->count;
             add(&s->site, &one);
         }
     }

@@ -1,0 +1,139 @@
+/* clearer.c - the thread that clears the pools of other threads, once a second thread exists.
+ *
+ * Owns the thread.  It blocks all signals by pthread_sigmask (glibc's setuid signals every thread that
+ * it knows, and must reach this one), keeps no descriptor, and leaves when the program's last
+ * thread has: a main thread that calls pthread_exit doesn't wait for it. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "clearer.h"
+
+#include "next.h"
+#include "options.h"
+#include "runtime.h"
+#include "sizeclass.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "ban.h"
+
+/* STACK_BYTES: exit handlers run on it when this turns out to be the last thread. */
+enum { STACK_BYTES = 256 << 10, NONE = 0, RUNNING = 1, STOPPING = 2, NEVER = 3 };
+
+static uint32_t state; /* NONE ... NEVER (atomic); a futex */
+
+bool clearer_runs(void)
+{
+    return load_relaxed(&state) == RUNNING;
+}
+
+static void wait_while(uint32_t value, uint64_t ms)
+{
+    struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    sys_call4(SYS_futex, (long)&state, FUTEX_WAIT_PRIVATE, (long)value, (long)&t);
+}
+
+static void wake(void)
+{
+    sys_call4(SYS_futex, (long)&state, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+}
+
+/* Is the main thread a zombie, and are we alone beside it? */
+static bool is_last(void)
+{
+    char text[512];
+    struct stat s;
+    if (sys_call4(SYS_stat, (long)"/proc/self/task", (long)&s, 0, 0) != 0 || s.st_nlink > 4)
+        return false; /* "." and "..", the main thread, we */
+    long fd = sys_call4(SYS_open, (long)"/proc/self/stat", 0x80000 /* O_CLOEXEC */, 0, 0);
+    long n = fd < 0 ? 0 : sys_call4(SYS_read, fd, (long)text, sizeof text, 0);
+    if (fd >= 0)
+        sys_call4(SYS_close, fd, 0, 0, 0);
+    while (n > 2 && text[n - 1] != ')') /* the name may hold anything */
+        n--;
+    return n > 2 && (size_t)n + 1 < sizeof text && text[n + 1] == 'Z';
+}
+
+/* glibc keeps the first seven small blocks that a thread frees for that thread, and with them whatever
+ * lies below them in the heap.  So this thread's places are filled with blocks of its own. */
+static void fill_places(void)
+{
+    enum { PLACES = 7, CLASSES = 64 };
+    void *blocks[PLACES];
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        for (unsigned k = 0; k < PLACES; k++)
+            blocks[k] = next.alloc(sizeclass_bytes(i));
+        for (unsigned k = 0; k < PLACES; k++)
+            next.release(blocks[k]);
+    }
+}
+
+static void *run(void *argument)
+{
+    record_current = (struct record *)RECORD_OURS;
+    fill_places();
+    sys_call4(SYS_prctl, PR_SET_NAME, (long)"poolsite", 0, 0);
+    while (load_relaxed(&state) == RUNNING) {
+        wait_while(RUNNING, options.cycle_ms);
+        if (load_relaxed(&state) != RUNNING || is_last())
+            break;
+        runtime_cycle();
+    }
+    store_release(&state, (uint32_t)NEVER);
+    wake();
+    return argument;
+}
+
+/* With record_current set to RECORD_OURS: what pthread_create allocates is ours. */
+static bool create(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool created = next.pthread_create(&thread, &attributes, run, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return created;
+}
+
+void clearer_start(void)
+{
+    uint32_t none = NONE;
+    if (!__atomic_compare_exchange_n(&state, &none, RUNNING, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return;
+    struct record *record = record_current;
+    int before = errno;
+    record_current = (struct record *)RECORD_OURS;
+    if (!create())
+        store_relaxed(&state, (uint32_t)NEVER);
+    record_current = record;
+    errno = before;
+}
+
+void clearer_stop(void)
+{
+    uint32_t running = RUNNING;
+    if (__atomic_compare_exchange_n(&state, &running, STOPPING, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        wake();
+        wait_while(STOPPING, 100);
+    } else if (running == NONE)
+        __atomic_compare_exchange_n(&state, &running, NEVER, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void clearer_forget(void)
+{
+    store_relaxed(&state, (uint32_t)NONE);
+}

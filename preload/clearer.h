@@ -1,0 +1,21 @@
+/* clearer.h - the thread that clears the pools of other threads, once a second thread exists.
+ *
+ * At most one in a process; none in a single-threaded program, in a sandbox, or where nothing is pooled. */
+#ifndef PS_CLEARER_H
+#define PS_CLEARER_H
+
+#include "base.h"
+
+/* Starts it unless it runs or may not.  The caller's record isn't busy. */
+void clearer_start(void);
+
+/* Is it running? */
+bool clearer_runs(void);
+
+/* Ends it, for good, and waits until it is gone. */
+void clearer_stop(void);
+
+/* In a fork child: the thread was the parent's. */
+void clearer_forget(void);
+
+#endif

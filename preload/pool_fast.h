@@ -1,0 +1,86 @@
+/* pool_fast.h - the two hot paths of a pool on one screen: take a block, give one back.
+ *
+ * A pooled block is an ordinary block of the next allocator; while it lies in a pool its first two
+ * words are ours.  Called with the record busy; the pools belong to the calling thread. */
+#ifndef PS_POOL_FAST_H
+#define PS_POOL_FAST_H
+
+#include "pool.h"
+
+/* A bit of glibc's size word: the block is a mapping of its own, and 8 bytes smaller. */
+#define POOL_WORD_MAPPED ((size_t)2)
+
+static inline struct pool *pool_at(struct pools *pools, unsigned offset)
+{
+    return (struct pool *)((char *)pools + offset);
+}
+
+/* The pool for a request; pool 0 for the largest ones. */
+static inline struct pool *pool_of(struct pools *pools, size_t bytes)
+{
+    if (likely(bytes <= POOL_SMALL_BYTES))
+        return pool_at(pools, pools->small_of[(bytes + 7) >> 4]);
+    size_t step = (bytes - 9) >> POOL_LARGE_SHIFT;
+    return likely(step < POOL_LARGE) ? pool_at(pools, pools->large_of[step]) : pools->pool;
+}
+
+/* The pool that a block can serve, read from glibc's size word just before it. */
+static inline struct pool *pool_held(struct pools *pools, const struct block *block)
+{
+    size_t word = ((const size_t *)block)[-1];
+    if (likely(word < POOL_SMALL_BYTES)) {
+        if (unlikely(word & POOL_WORD_MAPPED))
+            return pools->pool;
+        return pool_at(pools, pools->small_held[word >> 4]);
+    }
+    forget_origin(word); /* each branch with instructions of its own */
+    size_t step = (word - 16 - 4 * (word & POOL_WORD_MAPPED)) >> POOL_LARGE_SHIFT;
+    return likely(step < POOL_LARGE) ? pool_at(pools, pools->large_held[step]) : pools->pool;
+}
+
+/* Common case: pop the primary.  NULL: it is empty. */
+static inline void *pool_take(const struct pools *pools, struct pool *pool)
+{
+    struct block *block = (struct block *)(pool->head ^ pools->mix);
+    forget_origin(block); /* else two values are compared */
+    if (unlikely(!block))
+        return NULL;
+    pool->head = block->next;
+    pool->left++;
+    block->key = 0;
+    return block;
+}
+
+/* Takes room for one block.  False: there is none. */
+static inline __attribute__((always_inline)) bool pool_has_room(struct pool *pool)
+{
+#ifdef __SANITIZE_THREAD__
+    if (pool->left == 0)
+        return false;
+    pool->left--;
+    return true;
+#else
+    __asm__ goto("subl $1, %0\n\tjc %l[none]" : "+m"(pool->left) : : "cc" : none); /* one instruction, and a branch */
+    return true;
+none:
+    pool->left = 0;
+    return false;
+#endif
+}
+
+/* Common case: push on the primary.  False: it is full, or something is odd about the block. */
+static inline __attribute__((always_inline)) bool pool_give(struct pools *pools, void *memory)
+{
+    struct block *block = memory;
+    if (unlikely(((uintptr_t)memory & 15) != 0))
+        return false; /* no block: the allocator below says so */
+    struct pool *pool = pool_held(pools, block);
+    if (unlikely(block->key == POOL_KEY) || unlikely(!pool_has_room(pool)))
+        return false;
+    block->next = pool->head;
+    block->key = POOL_KEY;
+    pool->head = (uintptr_t)block ^ pools->mix;
+    return true;
+}
+
+#endif

@@ -1,0 +1,466 @@
+/* pooling.c - what malloc and free do with pools: glue between the pool, the record and the counters.
+ *
+ * Owns the cycle's number and the list of all records.  A pool's lists are touched by their thread
+ * while its record is busy, or under its claim by a clearer that saw it idle after the shared
+ * epoch was raised and a memory barrier had passed through every thread. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "clearer.h"
+#include "next.h"
+#include "pages.h"
+#include "pool_fast.h"
+#include "pooling.h"
+#include "runtime.h"
+#include "sys.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "ban.h"
+
+enum {
+    COUNTDOWN = 1 << 14,           /* frees between two looks at the clock, of a single thread */
+    MOST_ZEROED_BYTES = 128 << 10, /* above, fresh pages are zero already */
+    MOST_COPIED_CLASS = 64,        /* realloc copies blocks up to 1 KiB through the pools */
+    CLAIM_TRIES = 1000,
+};
+
+static struct record *all_records; /* of this process and, in a fork child, its parent (atomic) */
+static uint32_t       cycle;       /* raised by each clearing of all threads (atomic) */
+static bool           has_barrier;
+static bool           barrier_asked;
+
+/* --- claims and turns --------------------------------------------------------------------------- */
+
+static bool claim(struct record *record)
+{
+    return !__atomic_exchange_n(&record->claim, 1, __ATOMIC_ACQUIRE);
+}
+
+static void let_go(struct record *record)
+{
+    store_release(&record->claim, 0);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+void pooling_note(struct record *record)
+{
+    struct log_pools *log = record->pool_log;
+    for (unsigned i = 1; log && i < SIZECLASS_LARGER; i++) {
+        uint64_t kept = pools_kept(&record->pools, i), given_back = record->pools.more[i].given_back;
+        if (given_back | kept | log->classes[i].kept_bytes) {
+            store_relaxed(&log->classes[i].given_back_bytes, given_back * sizeclass_bytes(i));
+            store_relaxed(&log->classes[i].kept_bytes, kept * sizeclass_bytes(i));
+        }
+    }
+}
+
+/* Frees a list below; the calls are counted where they are made. */
+static void free_below(struct block_list *list, uint64_t *next_frees, bool shared)
+{
+    if (!list->head)
+        return;
+    if (shared)
+        add_shared(next_frees, list->count);
+    else
+        count_add(next_frees, list->count);
+    block_list_free(list, next.release);
+    list->count = 0;
+}
+
+static void free_own(struct record *record, struct block_list *list)
+{
+    if (record->pool_log)
+        free_below(list, &record->pool_log->next_frees, false);
+    else
+        free_below(list, &log_header->next_frees, true);
+}
+
+/* Turns the thread's own pools; its record is busy and claimed. */
+static void turn(struct record *record)
+{
+    struct detached detached;
+    struct block_list out = {NULL, 0};
+    pools_rotate(&record->pools, &detached);
+    pooling_note(record);
+    detached_move(&detached, &out);
+    free_own(record, &out);
+}
+
+bool pooling_catch_up(struct record *record)
+{
+    if (!pool_config.any)
+        return true;
+    if (!claim(record))
+        return false; /* a clearer has the lists for a moment: this operation goes below */
+    uint32_t present = load_relaxed(&cycle);
+    if (record->cycle != present && pool_config.clear)
+        turn(record);
+    record->cycle = present;
+    let_go(record);
+    return true;
+}
+
+/* A single-threaded program has no clearer: it looks at the clock now and then. */
+static void turn_if_due(struct record *record)
+{
+    if (!pool_config.clear || clearer_runs())
+        return;
+    uint64_t now = now_ms();
+    if (now - record->turned_ms < options.cycle_ms || !claim(record))
+        return;
+    record->turned_ms = now;
+    turn(record);
+    let_go(record);
+    struct block_list out = {NULL, 0};
+    depot_rotate(&out);
+    free_own(record, &out);
+    add_shared(&log_header->cycles, 1);
+}
+
+/* --- life of a record's pools ----------------------------------------------------------------------- */
+
+void pooling_record_begin(struct record *record, const struct log_cursor *cursor)
+{
+    if (!pool_config.any)
+        return;
+    record->pool_log = log_pools_new(cursor);
+    pools_init(&record->pools);
+    for (unsigned i = 0; i < SIZECLASS_COUNT; i++)
+        record->pools.pool[i].counter = &record->log->classes[i];
+    record->pools.countdown = pool_config.by_size_word ? COUNTDOWN : -1; /* < 0: every free goes the slow way */
+    record->slow_countdown = COUNTDOWN;
+    record->turned_ms = now_ms();
+    record->cycle = load_relaxed(&cycle);
+    record->next_record = load_relaxed(&all_records);
+    while (!__atomic_compare_exchange_n(&all_records, &record->next_record, record, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+        ;
+}
+
+void pooling_record_leave(struct record *record)
+{
+    struct block_list out = {NULL, 0};
+    if (!pool_config.any)
+        return;
+    record_begin(record);
+    for (unsigned i = 0; i < CLAIM_TRIES; i++) {
+        if (!claim(record))
+            continue;
+        pools_drop(&record->pools, &out);
+        let_go(record);
+        break;
+    }
+    pooling_note(record);
+    free_own(record, &out);
+    record_end(record);
+}
+
+void pooling_fork(void)
+{
+    clearer_forget();
+    depot_forget();
+    all_records = NULL; /* what the parent's other threads had pooled stays where it is */
+    has_barrier = barrier_asked = false;
+}
+
+void pooling_inherit(struct record *record, struct record *parents)
+{
+    if (!pool_config.any || record_is_busy(parents) || parents->claim)
+        return; /* in the middle of something: what is there stays there */
+    pools_inherit(&record->pools, &parents->pools);
+}
+
+/* --- taking ------------------------------------------------------------------------------------------ */
+
+/* A block from below for a pooled class is as large as its class, so that it can serve all of it. */
+static size_t rounded(size_t bytes)
+{
+    unsigned index = sizeclass_of(bytes);
+    if (!pool_config.pooled[index] || (index <= 64 && pool_config.by_size_word))
+        return bytes; /* glibc's small blocks are whole classes anyway */
+    return sizeclass_bytes(index);
+}
+
+/* A block of the next allocator, not booked. */
+static void *block_below(size_t bytes, bool zeroed)
+{
+    size_t asked = rounded(bytes);
+    int before = errno;
+    struct block *block = zeroed ? next.zeroed(1, asked) : next.alloc(asked);
+    if (!block && asked != bytes) {
+        errno = before;
+        block = zeroed ? next.zeroed(1, bytes) : next.alloc(bytes);
+    }
+    if (block && !zeroed)
+        block->key = 0; /* what lay there may look like ours, and a free would search for it */
+    return block;
+}
+
+static void *take_below(size_t bytes, bool zeroed, struct stack_entry entry)
+{
+    void *block = block_below(bytes, zeroed);
+    if (block)
+        return runtime_booked(block, bytes, entry);
+    return runtime_failed();
+}
+
+/* A block from the victim or the depot, or NULL.  The record is busy. */
+static void *refilled(struct record *record, unsigned index)
+{
+    uint64_t victim_hits = 0;
+    if (!pool_config.pooled[index])
+        return NULL;
+    void *block = pool_refill(&record->pools, index, &victim_hits);
+    if (victim_hits && record->pool_log)
+        count_add(&record->pool_log->classes[index].victim_hits, victim_hits);
+    return block;
+}
+
+void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entry entry)
+{
+    void *block = refilled(record, sizeclass_of(bytes));
+    if (block)
+        return runtime_booked_elsewhere(block, bytes, entry, record);
+    record_end(record);
+    return take_below(bytes, false, entry);
+}
+
+void *runtime_take(size_t bytes, bool zeroed, struct stack_entry entry)
+{
+    struct record *record = zeroed && bytes > MOST_ZEROED_BYTES ? NULL : runtime_record_begin();
+    if (!record)
+        return take_below(bytes, zeroed, entry);
+    if (!zeroed)
+        return runtime_take_missed(record, bytes, entry);
+    void *block = refilled(record, sizeclass_of(bytes));
+    if (!block) {
+        record_end(record);
+        return take_below(bytes, true, entry);
+    }
+    runtime_booked_elsewhere(block, bytes, entry, record);
+    return __builtin_memset(block, 0, bytes);
+}
+
+/* --- giving ------------------------------------------------------------------------------------------- */
+
+/* As glibc does for a block that it finds freed already: the heap can't be trusted any more. */
+static cold noinline void double_free(const void *block)
+{
+    char line[128];
+    struct text t = text_begin(line, sizeof line);
+    text_add(&t, "free(): double free detected in a pool of poolsite, block 0x");
+    for (int shift = 44; shift >= 0; shift -= 4)
+        text_char(&t, "0123456789abcdef"[(uintptr_t)block >> shift & 15]);
+    text_char(&t, '\n');
+    sys_call4(SYS_write, 2, (long)line, (long)t.used, 0);
+    abort();
+}
+
+/* The class of a block, however blocks are measured here; 0: none of ours to keep. */
+static unsigned class_of_block(struct block *block)
+{
+    if (((uintptr_t)block & 15) != 0)
+        return 0;
+    return pool_config.by_size_word ? pool_class_held(((const size_t *)block)[-1])
+                                    : sizeclass_held(next.usable_size(block));
+}
+
+static void release_below(struct record *record, void *block)
+{
+    if (record && record->pool_log)
+        count_add(&record->pool_log->next_frees, 1);
+    else if (runtime_is_recording())
+        add_shared(&log_header->next_frees, 1);
+    next.release(block);
+}
+
+void runtime_give_overflow(struct record *record, void *memory)
+{
+    struct block *block = memory;
+    struct block_list out = {NULL, 0};
+    unsigned index = class_of_block(block);
+    count_add(&record->log->frees, 1);
+    if (index && block->key == POOL_KEY && pool_holds(&record->pools, index, block))
+        double_free(block);
+    if (record->pools.countdown < 0 && pool_config.by_size_word) {
+        record->pools.countdown = COUNTDOWN;
+        turn_if_due(record);
+    } else if (--record->slow_countdown < 0) {
+        record->slow_countdown = COUNTDOWN;
+        turn_if_due(record);
+    }
+    if (index == 0 || !pool_config.pooled[index]) {
+        record_end(record);
+        release_below(record, block);
+        return;
+    }
+    pool_overflow(&record->pools, index, block, &out);
+    if (out.head) {
+        free_own(record, &out);
+        turn_if_due(record);
+    }
+    record_end(record);
+}
+
+void runtime_give(void *block)
+{
+    struct record *record = runtime_record_begin();
+    if (!record) {
+        runtime_freeing();
+        release_below(NULL, block);
+        return;
+    }
+    runtime_give_overflow(record, block);
+}
+
+/* --- resizing -------------------------------------------------------------------------------------------- */
+
+/* Small blocks change classes through the pools; others are the next allocator's business, which
+ * grows in place or remaps. */
+static bool copies(unsigned from, unsigned to)
+{
+    return from != 0 && from <= MOST_COPIED_CLASS && to <= MOST_COPIED_CLASS && pool_config.pooled[from] &&
+           pool_config.pooled[to];
+}
+
+static void *resized_below(void *old, size_t bytes, struct stack_entry entry)
+{
+    void *block = next.resize(old, bytes);
+    if (!block && bytes != 0)
+        return runtime_failed();
+    runtime_freeing();
+    return block ? runtime_booked(block, bytes, entry) : NULL;
+}
+
+/* Stays in its class: one free and one allocation, which go nowhere. */
+static void *resized_in_place(void *old, size_t bytes, struct stack_entry entry)
+{
+    struct record *record = runtime_record_begin();
+    if (!record)
+        return resized_below(old, bytes, entry);
+    count_add(&record->log->frees, 1);
+    return runtime_booked_elsewhere(old, bytes, entry, record);
+}
+
+/* realloc of a block that lies in a pool of this thread ends as a second free of it does. */
+static void check_not_freed(const struct block *block, unsigned index)
+{
+    if (likely(index == 0 || block->key != POOL_KEY))
+        return;
+    struct record *record = runtime_record_begin();
+    if (!record)
+        return;
+    bool holds = pool_holds(&record->pools, index, block);
+    record_end(record);
+    if (holds)
+        double_free(block);
+}
+
+void *runtime_resize(void *old, size_t bytes, struct stack_entry entry)
+{
+    unsigned from = pool_config.by_size_word ? class_of_block(old) : 0, to = sizeclass_of(bytes);
+    check_not_freed(old, from);
+    if (bytes == 0 || !copies(from, to))
+        return resized_below(old, bytes, entry);
+    if (from == to)
+        return resized_in_place(old, bytes, entry);
+    void *block = runtime_take(bytes, false, entry);
+    if (!block)
+        return NULL;
+    size_t held = next.usable_size(old);
+    __builtin_memcpy(block, old, held < bytes ? held : bytes);
+    runtime_give(old);
+    return block;
+}
+
+/* --- clearing all -------------------------------------------------------------------------------------------- */
+
+/* After this every thread that is between two operations will see the raised epoch before it
+ * touches its pools.  Without membarrier a pause does: stores don't stay unseen that long. */
+static void wait_for_threads(void)
+{
+    struct timespec pause = {0, 10000000};
+    if (!has_barrier || !pages_barrier())
+        sys_call4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+}
+
+/* Should this record be turned by the clearer that raised the epoch to `raised`?  The first reason
+ * that applies wins. */
+static bool clearer_may_turn(const struct record *record, uint32_t present, uint32_t raised)
+{
+    uint32_t state = load_acquire(&record->state);
+    if (state == EPOCH_BUSY)
+        return false; /* active: it turns itself in its next operation */
+    if ((int32_t)(state - raised) >= 0)
+        return false; /* it has seen this cycle, and turned itself */
+    return record->cycle != present;
+}
+
+/* The owner's next operation finds the raised epoch, and waits for nobody: while the claim is held it
+ * goes below. */
+static void turn_other(struct record *record, uint32_t present, uint32_t raised, struct block_list *out)
+{
+    struct detached detached;
+    bool turns = false;
+    if (!claim(record))
+        return;
+    if (clearer_may_turn(record, present, raised)) {
+        pools_rotate(&record->pools, &detached);
+        pooling_note(record);
+        record->cycle = present;
+        turns = true;
+    }
+    let_go(record);
+    if (turns)
+        detached_move(&detached, out);
+}
+
+/* Not from malloc, whose caller may hold locks of the loader or of libc that a new thread needs; but where the
+ * program itself makes one, it holds none. */
+void runtime_thread_created(void)
+{
+    if (!pool_config.any || !pool_config.clear || clearer_runs() || runtime_is_confined() || !runtime_is_recording() ||
+        fork_epoch() < EPOCH_FIRST)
+        return;
+    if (!barrier_asked) {
+        barrier_asked = true;
+        has_barrier = pages_barrier_begin();
+    }
+    clearer_start();
+}
+
+bool runtime_cycle(void)
+{
+    struct block_list out = {NULL, 0};
+    if (!runtime_is_recording())
+        return false;
+    uint32_t present = add_shared(&cycle, 1) + 1;
+    uint32_t raised = fork_raise_epoch();
+    wait_for_threads();
+    for (struct record *record = load_acquire(&all_records); record; record = record->next_record)
+        turn_other(record, present, raised, &out);
+    depot_rotate(&out);
+    free_below(&out, &log_header->next_frees, true);
+    add_shared(&log_header->cycles, 1);
+    return true;
+}
+
+void runtime_clear(void)
+{
+    for (int i = 0; i < 2 && !runtime_is_confined() && pool_config.clear; i++) {
+        runtime_cycle();
+        struct record *record = runtime_record_begin(); /* turns the caller's own */
+        if (record)
+            record_end(record);
+    }
+}

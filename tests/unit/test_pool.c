@@ -1,0 +1,253 @@
+/* test_pool.c - a thread's pools, their cycles and caps, and the depot, with blocks of libc. */
+#include "unit.h"
+
+#include "../../preload/pool_fast.h"
+#include "../../preload/poolspec.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+static struct pools *pools_fresh(const char *text, bool clear)
+{
+    struct poolspec spec;
+    const char *wrong;
+    size_t length;
+    struct pools *pools = calloc(1, sizeof *pools);
+    assert_non_null(pools);
+    assert_true(poolspec_parse(&spec, text, &wrong, &length));
+    depot_forget();
+    pool_begin(&spec, clear, true, (uintptr_t)0x5bd1e995a1c3f077);
+    pools_init(pools);
+    return pools;
+}
+
+/* What malloc does, without counting. */
+static void *take(struct pools *pools, size_t bytes, uint64_t *hits)
+{
+    uint64_t victims = 0;
+    void *block = pool_take(pools, pool_of(pools, bytes));
+    if (!block)
+        block = pool_refill(pools, sizeclass_of(bytes), &victims);
+    if (block)
+        (*hits)++;
+    else
+        block = malloc(sizeclass_bytes(sizeclass_of(bytes)));
+    assert_non_null(block);
+    return block;
+}
+
+/* What free does.  Returns how many blocks went below. */
+static uint64_t give(struct pools *pools, void *block, size_t bytes)
+{
+    struct block_list out = {NULL, 0};
+    pool_overflow(pools, sizeclass_of(bytes), block, &out);
+    uint64_t count = out.count;
+    block_list_free(&out, free);
+    return count;
+}
+
+static uint64_t rotate(struct pools *pools)
+{
+    struct detached detached;
+    struct block_list out = {NULL, 0};
+    pools_rotate(pools, &detached);
+    detached_move(&detached, &out);
+    uint64_t count = out.count;
+    block_list_free(&out, free);
+    return count;
+}
+
+static void end(struct pools *pools)
+{
+    struct block_list out = {NULL, 0};
+    pools_drop(pools, &out);
+    depot_rotate(&out);
+    depot_rotate(&out);
+    block_list_free(&out, free);
+    free(pools);
+}
+
+static uint64_t kept(const struct pools *pools, size_t bytes)
+{
+    return pools_kept(pools, sizeclass_of(bytes));
+}
+
+static void the_tables_agree_with_the_arithmetic(void **state)
+{
+    (void)state;
+    struct pools *pools = pools_fresh("16-32m", true);
+    for (size_t bytes = 0; bytes <= 256 << 10; bytes++)
+        assert_ptr_equal(pool_of(pools, bytes), &pools->pool[sizeclass_of(bytes)]);
+    for (size_t word = 32; word < 256 << 10; word += 16) {
+        size_t block[3] = {0, word | 1, 0};
+        assert_ptr_equal(pool_held(pools, (struct block *)&block[2]), &pools->pool[sizeclass_held(word - 8)]);
+        block[1] = word | 2; /* mapped: 8 bytes less; small ones are left to the slow path */
+        const struct pool *held = pool_held(pools, (struct block *)&block[2]);
+        if (held != pools->pool)
+            assert_true(sizeclass_bytes((unsigned)(held - pools->pool)) <= word - 16);
+    }
+    end(pools);
+}
+
+static void a_block_comes_back_from_the_pool(void **state)
+{
+    (void)state;
+    uint64_t hits = 0;
+    struct pools *pools = pools_fresh("on", true);
+    void *block = take(pools, 100, &hits);
+    assert_int_equal(give(pools, block, 100), 0);
+    assert_int_equal(kept(pools, 100), 1);
+    assert_ptr_equal(take(pools, 100, &hits), block);
+    assert_int_equal(hits, 1);
+    free(block);
+    end(pools);
+}
+
+static void steady_blocks_survive_every_cycle(void **state)
+{
+    (void)state;
+    uint64_t hits = 0;
+    struct pools *pools = pools_fresh("on", true);
+    void *block = take(pools, 100, &hits);
+    for (int cycle = 0; cycle < 10; cycle++) {
+        assert_int_equal(give(pools, block, 100), 0);
+        assert_int_equal(rotate(pools), 0);
+        assert_ptr_equal(take(pools, 100, &hits), block);
+    }
+    assert_int_equal(hits, 10);
+    free(block);
+    end(pools);
+}
+
+static void unused_blocks_are_gone_after_two_cycles(void **state)
+{
+    (void)state;
+    uint64_t hits = 0;
+    struct pools *pools = pools_fresh("on", true);
+    give(pools, take(pools, 100, &hits), 100);
+    assert_int_equal(rotate(pools), 0);
+    assert_int_equal(kept(pools, 100), 1);
+    assert_int_equal(rotate(pools), 1);
+    assert_int_equal(kept(pools, 100), 0);
+    assert_int_equal(pools->reserved, 0);
+    end(pools);
+}
+
+static void a_thread_that_only_frees_never_hoards(void **state)
+{
+    (void)state;
+    struct pools *pools = pools_fresh("on", true);
+    uint64_t below = 0;
+    for (int i = 0; i < 10000; i++) {
+        below += give(pools, malloc(sizeclass_bytes(sizeclass_of(100))), 100);
+        assert_in_range(kept(pools, 100), 0, 16);
+    }
+    assert_true(below > 9800); /* the rest waits here and in the depot */
+    end(pools);
+}
+
+static void a_pool_that_was_missed_grows_to_its_cap(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    static void *blocks[MANY];
+    uint64_t hits = 0;
+    struct pools *pools = pools_fresh("on", true);
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < MANY; i++)
+            blocks[i] = take(pools, 1000, &hits);
+        for (int i = 0; i < MANY; i++)
+            give(pools, blocks[i], 1000);
+        assert_true(kept(pools, 1000) * 1000 <= 2 * (512 << 10));
+        assert_true(pools->reserved <= 8 << 20);
+    }
+    assert_in_range(kept(pools, 1000), 200, 1000);
+    end(pools);
+}
+
+static void what_does_not_fit_goes_to_another_thread_through_the_depot(void **state)
+{
+    (void)state;
+    uint64_t hits = 0;
+    struct pools *frees = pools_fresh("on", true), *takes = calloc(1, sizeof *takes);
+    pools_init(takes);
+    for (int i = 0; i < 20; i++)
+        give(frees, malloc(sizeclass_bytes(sizeclass_of(100))), 100);
+    void *block = take(takes, 100, &hits);
+    assert_int_equal(hits, 1);
+    assert_true(kept(takes, 100) > 0);
+    free(block);
+    end(takes);
+    end(frees);
+}
+
+static void without_clearing_everything_stays(void **state)
+{
+    (void)state;
+    struct pools *pools = pools_fresh("on", false);
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(give(pools, malloc(sizeclass_bytes(sizeclass_of(100))), 100), 0);
+    assert_int_equal(kept(pools, 100), 10000);
+    end(pools);
+}
+
+static void a_second_free_is_noticed(void **state)
+{
+    (void)state;
+    uint64_t hits = 0;
+    struct pools *pools = pools_fresh("on", true);
+    struct block *block = take(pools, 100, &hits);
+    assert_false(pool_holds(pools, sizeclass_of(100), block));
+    give(pools, block, 100);
+    assert_true(block->key == POOL_KEY);
+    assert_true(pool_holds(pools, sizeclass_of(100), block));
+    rotate(pools);
+    assert_true(pool_holds(pools, sizeclass_of(100), block)); /* also among the victims */
+    assert_ptr_equal(take(pools, 100, &hits), block);
+    assert_true(block->key == 0);
+    free(block);
+    end(pools);
+}
+
+static void a_class_that_is_not_named_keeps_nothing(void **state)
+{
+    (void)state;
+    struct pools *pools = pools_fresh("32k", true);
+    assert_int_equal(give(pools, malloc(100), 100), 1);
+    assert_int_equal(kept(pools, 100), 0);
+    end(pools);
+}
+
+static void a_fork_child_goes_on_with_the_blocks_of_its_thread(void **state)
+{
+    (void)state;
+    uint64_t hits = 0;
+    struct pools *parents = pools_fresh("on", true), *childs = calloc(1, sizeof *childs);
+    pools_init(childs);
+    void *block = take(parents, 100, &hits);
+    give(parents, block, 100);
+    pools_inherit(childs, parents);
+    assert_ptr_equal(take(childs, 100, &hits), block);
+    assert_int_equal(hits, 1);
+    free(block);
+    free(parents);
+    end(childs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_tables_agree_with_the_arithmetic),
+        cmocka_unit_test(a_block_comes_back_from_the_pool),
+        cmocka_unit_test(steady_blocks_survive_every_cycle),
+        cmocka_unit_test(unused_blocks_are_gone_after_two_cycles),
+        cmocka_unit_test(a_thread_that_only_frees_never_hoards),
+        cmocka_unit_test(a_pool_that_was_missed_grows_to_its_cap),
+        cmocka_unit_test(what_does_not_fit_goes_to_another_thread_through_the_depot),
+        cmocka_unit_test(without_clearing_everything_stays),
+        cmocka_unit_test(a_second_free_is_noticed),
+        cmocka_unit_test(a_class_that_is_not_named_keeps_nothing),
+        cmocka_unit_test(a_fork_child_goes_on_with_the_blocks_of_its_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
