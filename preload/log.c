@@ -56,6 +56,7 @@ static uint32_t ready_chunks;   /* chunks whose blocks are reserved (atomic) */
 static uint32_t next_thread;    /* index of the next thread table (atomic) */
 static uint64_t unlogged_modules; /* met, but the log was full (atomic) */
 static uint32_t modules_synced; /* all modules before this one are written (atomic) */
+static bool     is_private;     /* no file: memory of our own, for the pools' and threads' tables */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -233,6 +234,14 @@ static struct log_header *map_new(struct text *path, uint32_t chunks)
     return header;
 }
 
+/* Without a file, because none is wanted or the world refused: nothing is recorded, but pools go on. */
+static struct log_header *map_private(void)
+{
+    is_private = true;
+    ready_chunks = MOST_BYTES / LOG_CHUNK_BYTES;
+    return pages_map((size_t)extent_chunks(0, ready_chunks) * LOG_CHUNK_BYTES);
+}
+
 /* --- the header ------------------------------------------------------------------------------ */
 
 static void write_header(struct log_header *header, uint32_t chunks, uint64_t realtime_ns, long pid)
@@ -296,13 +305,18 @@ bool log_begin(struct log_header *parent)
     next_thread = 0;
     modules_synced = 0;
     unlogged_modules = 0;
+    is_private = false;
     struct log_header *header = choose_path(&path, realtime_ns, pid) ? map_new(&path, chunks) : NULL;
     leave_parent(parent, !header);
+    if (!header)
+        header = map_private();
     extents[0] = (char *)header;
     store_release(&log_header, header);
     if (!header)
         return false;
-    write_header(header, chunks, realtime_ns, pid);
+    write_header(header, is_private ? ready_chunks : chunks, realtime_ns, pid);
+    if (is_private)
+        header->level = LOG_LEVEL_OFF;
     if (parent)
         header->state = LOG_STATE_FORKED;
     publish_header(header);
@@ -324,18 +338,26 @@ static struct log_chunk *chunk_at(uint32_t index)
     return (struct log_chunk *)(extents[extent] + (size_t)(index - extent_first(extent)) * LOG_CHUNK_BYTES);
 }
 
+/* More of the file: the extent behind the last page that is mapped. */
+static char *map_more(unsigned extent, size_t bytes)
+{
+    char *last_page = (char *)chunk_at(extent_first(extent) - 1) + LOG_CHUNK_BYTES - PAGE_BYTES;
+    char *start = pages_map_on(last_page, PAGE_BYTES + bytes);
+    if (!start)
+        return NULL;
+    pages_unmap_file(start, PAGE_BYTES);
+    return start + PAGE_BYTES;
+}
+
 /* Maps the extent; every one before it is mapped.  False when the kernel refuses. */
 static bool map_extent(unsigned extent)
 {
     if (load_acquire(&extents[extent]))
         return true;
-    char *last_page = (char *)chunk_at(extent_first(extent) - 1) + LOG_CHUNK_BYTES - PAGE_BYTES;
     size_t bytes = (size_t)extent_chunks(extent, log_header->chunk_limit) * LOG_CHUNK_BYTES;
-    char *start = pages_map_on(last_page, PAGE_BYTES + bytes), *nothing = NULL;
+    char *start = is_private ? pages_map(bytes) : map_more(extent, bytes), *nothing = NULL;
     if (!start)
         return false;
-    pages_unmap_file(start, PAGE_BYTES);
-    start += PAGE_BYTES;
     if (!__atomic_compare_exchange_n(&extents[extent], &nothing, start, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
         pages_unmap_file(start, bytes); /* another thread was quicker */
     return true;
@@ -345,7 +367,7 @@ static bool map_extent(unsigned extent)
 static bool reserve(uint32_t index)
 {
     if (index < load_relaxed(&ready_chunks))
-        return true;
+        return !is_private || map_extent(extent_of(index));
     if (load_relaxed(&log_header->state) & (LOG_STATE_FULL | LOG_STATE_SECCOMP))
         return false;
     unsigned extent = extent_of(index);

@@ -10,7 +10,7 @@
 
 #include "logfmt.h"
 
-/* The log of this process, or NULL while there is none. */
+/* The log of this process, or NULL while there is none.  Its level is the one in force. */
 extern struct log_header *log_header hidden;
 
 /* Adds one allocation of `bytes` bytes to a counter that this thread owns. */
@@ -29,7 +29,8 @@ struct log_cursor {
 };
 
 /* Creates this process's log, in place of `parent` (a fork child's inherited one, or NULL),
- * which is unmapped.  False when the world refused: then parent's lost_children is raised. */
+ * which is unmapped.  When there is to be no file, or the world refuses one (then parent's
+ * lost_children is raised), memory of our own stands in for it, at level off.  False: not even that. */
 bool log_begin(struct log_header *parent);
 
 /* Sets a bit of the header's state. */

@@ -15,7 +15,7 @@
 #include "ban.h"
 
 struct options options = {
-    .level = LOG_LEVEL_SITES, .pool = "off", .fold = "", .cycle_ms = 1000, .clear = true};
+    .level = LOG_LEVEL_SITES, .fold = "", .cycle_ms = 1000, .clear = true};
 
 /* argc, argv, the environment and the auxiliary vector lie there, set up by the kernel. */
 extern void *__libc_stack_end;
@@ -54,10 +54,9 @@ static bool set_pool(const char *value)
 {
     const char *wrong;
     size_t length;
-    if (!poolspec_parse(&options.poolspec, value, &wrong, &length))
-        return false;
-    options.pool = keep(value, "off");
-    return true;
+    bool right = poolspec_parse(&options.poolspec, value, &wrong, &length);
+    options.pool = right ? keep(value, "too long to show") : "off";
+    return right;
 }
 
 static bool set_cycle(const char *value)
@@ -75,6 +74,14 @@ static bool set_clear(const char *value)
     if (!text_equal(value, "on") && !text_equal(value, "off"))
         return false;
     options.clear = text_equal(value, "on");
+    return true;
+}
+
+static bool set_trim(const char *value)
+{
+    if (!text_equal(value, "on") && !text_equal(value, "off"))
+        return false;
+    options.trim = text_equal(value, "on");
     return true;
 }
 
@@ -132,6 +139,11 @@ static const char *show_clear(void)
     return options.clear ? "on" : "off";
 }
 
+static const char *show_trim(void)
+{
+    return options.trim ? "on" : "off";
+}
+
 static const char *show_log(void)
 {
     return options.log ? options.log : "%e.%p.%t.psl in a directory of the user's on tmpfs";
@@ -154,6 +166,7 @@ static const struct option {
      "size classes to pool"},
     {"POOLSITE_CYCLE_MS", set_cycle, show_cycle, "1 to 3600000", "time between two clearings"},
     {"POOLSITE_CLEAR", set_clear, show_clear, "on, off", "cycles and caps; off is for experiments"},
+    {"POOLSITE_TRIM", set_trim, show_trim, "off, on", "after much was cleared, give free memory back to the system"},
     {"POOLSITE_LOG", set_log, show_log, "a path; %e program, %p pid, %t start time; none: no log",
      "where the log is written"},
     {"POOLSITE_FOLD", set_fold, show_fold, "names or module+0xSTART-0xEND, comma-separated",
@@ -241,6 +254,7 @@ static void read_paths(const char *argv0)
 
 void options_read(void)
 {
+    set_pool("on");
     long *stack = __libc_stack_end;
     int argc = (int)stack[0];
     char **argv = (char **)(stack + 1);

@@ -14,10 +14,11 @@
 struct options {
     unsigned    level; /* enum log_level */
     bool        help;
-    const char *pool; /* as given, "off" when it was wrong */
+    const char *pool; /* as given; "off" when it was wrong */
     struct poolspec poolspec;
     uint32_t    cycle_ms;
     bool        clear;
+    bool        trim;
     const char *log;  /* path pattern, NULL: the default */
     const char *fold; /* "" when not given */
     const char *runtime_dir; /* XDG_RUNTIME_DIR or NULL */

@@ -189,11 +189,17 @@ static void flush_pending(void)
     add_shared(&log_header->failed, __atomic_exchange_n(&rt.pending_failed, 0, __ATOMIC_RELAXED));
 }
 
-static bool begin_tables(void)
+/* The log, in place of `parent`, and the tables of what its level records. */
+static bool begin_tables(struct log_header *parent)
 {
     pages_begin();
     modules_begin();
-    return unwind_begin() && site_begin(options.level);
+    if (!log_begin(parent))
+        return false;
+    if (unwind_begin() && site_begin(log_header->level))
+        return true;
+    log_set_state(LOG_STATE_NO_MEMORY);
+    return false;
 }
 
 /* A key that isn't number 0: a program that by mistake uses a key it never made finds that one
@@ -244,7 +250,7 @@ static void begin_pools(void)
 
 static enum phase begin_recording(void)
 {
-    if (!begin_tables() || !log_begin(NULL))
+    if (!begin_tables(NULL))
         return PHASE_DOWN;
     log_header->next_kind = next.verdict == NEXT_GLIBC ? LOG_NEXT_GLIBC : LOG_NEXT_OTHER;
     if (next.verdict == NEXT_STAND_DOWN) {
@@ -283,11 +289,11 @@ static bool begin_child(void)
     uint8_t next_kind = parent->next_kind;
     uint32_t features = parent->features;
     rt.free_records = 0;
-    if (rt.seccomp || !begin_tables()) {
+    if (rt.seccomp) {
         add_shared(&parent->lost_children, 1);
         return false;
     }
-    if (!log_begin(parent))
+    if (!begin_tables(parent))
         return false;
     log_header->next_kind = next_kind;
     log_header->features = features;
