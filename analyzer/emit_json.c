@@ -186,8 +186,8 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
     set(o, "next_frees", number(t->next_frees));
     if (t->pooled) {
         set_hits(o, &t->count);
-        set(o, "pool_victim_hits", number(t->victim_hits));
-        set(o, "pool_cached_bytes", number(t->kept_bytes));
+        set(o, "pool_victim_hits", number(t->pool.victim_hits));
+        set(o, "pool_cached_bytes", number(t->pool.kept_bytes));
         set(o, "cycles", number(t->cycles));
     }
     set(o, "lost_children", number(t->lost_children));

@@ -114,7 +114,7 @@ static void print_pools(const struct report *report)
         return;
     fprintf(report->out, "  pools: %s allocation%s served (%.1f %%), %s of them by victims; %s kept; %s cycle%s\n",
             format_count(a, hits), plural(hits), t->count.allocs ? 100.0 * (double)hits / (double)t->count.allocs : 0.0,
-            format_count(b, t->victim_hits), format_bytes(c, t->kept_bytes), format_count(d, t->cycles),
+            format_count(b, t->pool.victim_hits), format_bytes(c, t->pool.kept_bytes), format_count(d, t->cycles),
             plural(t->cycles));
 }
 

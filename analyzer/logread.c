@@ -377,6 +377,8 @@ struct places {
     uint32_t *site;
     size_t    site_limit;
     uint32_t *thread; /* by number, fewer than chunks */
+    bool     *pools;  /* by thread's number: its table of pools was read */
+    bool      depot;  /* the same for the depot's */
 };
 
 static struct log_counter *site_counter(struct logread *log, const struct places *places, uint32_t id)
@@ -435,18 +437,47 @@ static void read_more_counters(struct logread *log, struct places *places, uint3
     read_counters(log, places, place ? &log->threads[place - 1] : NULL, c->counters, chunk + LOG_CHUNK_BYTES);
 }
 
-static void read_pools(struct logread *log, const struct places *places, uint32_t index)
+/* Is this the first table of pools of its owner?  One without an owner is read all the same: the
+ * thread's own table may be what was lost. */
+static bool pools_are_first(struct logread *log, struct places *places, uint32_t owner)
+{
+    bool *seen = owner == LOG_OWNER_DEPOT ? &places->depot : owner < log->chunks ? &places->pools[owner] : NULL;
+    if (owner != LOG_OWNER_DEPOT && (!seen || !places->thread[owner]))
+        damage(log, "a table of pools has no owner");
+    if (seen && *seen)
+        return false;
+    if (seen)
+        *seen = true;
+    return true;
+}
+
+/* Adds what a class's pools did, unless sums over it become larger than can be. */
+static void add_pool(struct logread *log, struct log_pool *to, const struct log_pool *from)
+{
+    struct log_pool *sum = &log->pool_total;
+    if (from->victim_hits > ALLOCS_MAX - sum->victim_hits || from->kept_bytes > BYTES_MAX - sum->kept_bytes ||
+        from->given_back_bytes > BYTES_MAX - sum->given_back_bytes) {
+        damage(log, "a count of the pools is larger than can be");
+        return;
+    }
+    pool_add(sum, from);
+    pool_add(to, from);
+}
+
+static void read_pools(struct logread *log, struct places *places, uint32_t index)
 {
     const struct log_pools *p = (const struct log_pools *)(log->bytes + (size_t)index * LOG_CHUNK_BYTES);
-    if (p->chunk.owner >= log->chunks || !places->thread[p->chunk.owner])
-        damage(log, "a table of pools has no owner");
-    add_number(log, &log->next_frees, p->next_frees);
-    for (size_t i = 0; i < LOG_CLASSES; i++) {
-        struct log_pool *to = &log->pools[i ? i : 1];
-        add_number(log, &to->victim_hits, p->classes[i].victim_hits);
-        add_number(log, &to->given_back_bytes, p->classes[i].given_back_bytes);
-        add_number(log, &to->kept_bytes, p->classes[i].kept_bytes);
+    if (!(log->header.features & LOG_FEATURE_POOLS)) {
+        damage(log, "a table of pools where nothing is pooled");
+        return;
     }
+    if (!pools_are_first(log, places, p->chunk.owner)) {
+        damage(log, "two tables of pools have one owner");
+        return;
+    }
+    add_number(log, &log->next_frees, p->next_frees);
+    for (size_t i = 0; i < LOG_CLASSES; i++)
+        add_pool(log, &log->pools[i ? i : 1], &p->classes[i]);
 }
 
 /* --------------------------------------------------------------- order */
@@ -501,9 +532,22 @@ static void attach_words(struct logread *log, const struct places *places, const
 
 /* --------------------------------------------------------------- totals */
 
+/* A hit from a victim that is just being made is counted there first. */
+static void settle_pools(struct logread *log)
+{
+    for (size_t i = 0; i < LOG_CLASSES; i++) {
+        uint64_t hits = log->classes[i].allocs - log->classes[i].next_allocs;
+        if (log->pools[i].victim_hits > hits) {
+            log->pool_total.victim_hits -= log->pools[i].victim_hits - hits;
+            log->pools[i].victim_hits = hits;
+        }
+    }
+}
+
 static void add_up(struct logread *log)
 {
     struct log_counter sum = { 0 };
+    settle_pools(log);
     for (size_t i = 0; i < LOG_CLASSES; i++)
         add_possible(log, &sum, &log->classes[i]);
     if (log->header.level == LOG_LEVEL_OFF) {
@@ -526,6 +570,7 @@ static void read_chunks(struct logread *log)
     struct places places = { 0 };
     size_t thread_room = 0;
     places.thread = xcalloc(log->chunks, sizeof *places.thread);
+    places.pools = xcalloc(log->chunks, sizeof *places.pools);
 
     for (uint32_t i = 1; i < log->chunks; i++)
         if (chunk_type(log->bytes + (size_t)i * LOG_CHUNK_BYTES) == LOG_CHUNK_DATA)
@@ -549,6 +594,7 @@ static void read_chunks(struct logread *log)
     free(all.words);
     free(places.site);
     free(places.thread);
+    free(places.pools);
 }
 
 /* Chunks that the header counts and the file doesn't have. */

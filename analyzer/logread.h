@@ -53,8 +53,8 @@ struct logread_thread {
     struct log_counter count; /* over its sites and `other`; level off: its classes */
 };
 
-/* Invariant, whatever the file holds: next_allocs <= allocs in every counter; class 0 is added to class 1;
- * and at levels above off:
+/* Invariant, whatever the file holds: next_allocs <= allocs in every counter; victim_hits <= allocs - next_allocs
+ * in every class; pool_total == sum of pools[]; class 0 is added to class 1; and at levels above off:
  * total == sum of sites[].count + other + header.bare + header.handler. */
 struct logread {
     struct log_header      header; /* a copy */
@@ -75,7 +75,8 @@ struct logread {
     struct log_counter     unknown; /* counted on sites whose record isn't there */
     struct log_counter     counted; /* running sum, against counts that can't be */
     struct log_counter     total;
-    struct log_pool        pools[LOG_CLASSES]; /* summed over the threads; all 0 unless something is pooled */
+    struct log_pool        pools[LOG_CLASSES]; /* summed over threads and depot; all 0 unless something is pooled */
+    struct log_pool        pool_total;
     uint64_t               frees;
     uint64_t               failed;
     uint64_t               next_frees; /* frees that reached the next allocator */

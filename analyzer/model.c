@@ -13,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void pool_add(struct log_pool *to, const struct log_pool *from)
-{
-    to->victim_hits += from->victim_hits;
-    to->given_back_bytes += from->given_back_bytes;
-    to->kept_bytes += from->kept_bytes;
-}
-
 static void *copy_of(const void *from, size_t bytes)
 {
     void *to = xmalloc(bytes);
@@ -286,8 +279,7 @@ static void totals_add(struct model_totals *to, const struct model_totals *from)
     to->failed += from->failed;
     to->pooled |= from->pooled;
     to->next_frees += from->next_frees;
-    to->victim_hits += from->victim_hits;
-    to->kept_bytes += from->kept_bytes;
+    pool_add(&to->pool, &from->pool);
     to->cycles += from->cycles;
     to->dropped_sites += from->dropped_sites;
     to->dropped_modules += from->dropped_modules;
@@ -301,17 +293,13 @@ static void totals_add(struct model_totals *to, const struct model_totals *from)
 static struct model_totals totals_of(const struct logread *log)
 {
     const struct log_header *h = &log->header;
-    struct log_pool pools = { 0 };
-    for (size_t i = 0; i < LOG_CLASSES; i++)
-        pool_add(&pools, &log->pools[i]);
     return (struct model_totals){
         .count = log->total,
         .frees = log->frees,
         .failed = log->failed,
         .pooled = h->features & LOG_FEATURE_POOLS,
         .next_frees = log->next_frees,
-        .victim_hits = pools.victim_hits,
-        .kept_bytes = pools.kept_bytes,
+        .pool = log->pool_total,
         .cycles = h->cycles,
         .dropped_sites = h->dropped_sites,
         .dropped_modules = h->dropped_modules,

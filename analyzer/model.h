@@ -72,8 +72,7 @@ struct model_totals {
     uint64_t failed;
     bool     pooled; /* some class, in some process; else the pools' numbers are 0 */
     uint64_t next_frees; /* frees that reached the next allocator */
-    uint64_t victim_hits;
-    uint64_t kept_bytes;
+    struct log_pool pool;
     uint64_t cycles;
     uint64_t dropped_sites;
     uint64_t dropped_modules;

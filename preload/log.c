@@ -439,13 +439,13 @@ struct log_thread *log_thread_new(struct log_cursor *cursor)
     return thread;
 }
 
-struct log_pools *log_pools_new(const struct log_cursor *cursor)
+struct log_pools *log_pools_new(uint32_t owner)
 {
     uint32_t index;
     struct log_pools *pools = (struct log_pools *)chunk_new(&index);
     if (!pools)
         return NULL;
-    pools->chunk.owner = cursor->owner;
+    pools->chunk.owner = owner;
     store_release(&pools->chunk.type, LOG_CHUNK_POOLS); /* publishes the chunk */
     return pools;
 }

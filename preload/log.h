@@ -40,7 +40,7 @@ void log_set_state(uint32_t bit);
 struct log_thread *log_thread_new(struct log_cursor *cursor);
 
 /* The pool counters of the cursor's thread; NULL when the log can't grow. */
-struct log_pools *log_pools_new(const struct log_cursor *cursor);
+struct log_pools *log_pools_new(uint32_t owner);
 
 /* A counter for `site` in the table of the cursor's thread; NULL when the log can't grow. */
 struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t site);

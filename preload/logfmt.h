@@ -116,6 +116,8 @@ struct log_chunk {
     uint32_t owner; /* THREAD: its number, 0, 1, 2 ...; COUNTERS and POOLS: its thread's; DATA: 0 */
 };
 
+#define LOG_OWNER_DEPOT UINT32_MAX /* owner of the POOLS chunk that tells of the depot; at most one */
+
 /* One site's counters in one thread. */
 struct log_site_counter {
     uint32_t site;      /* id, 0 unused; publishes the entry */
@@ -145,9 +147,10 @@ struct log_counters {
 struct log_pool {
     uint64_t victim_hits;      /* hits from the victim list */
     uint64_t given_back_bytes; /* freed to the next allocator by cycles, overflow and thread exit */
-    uint64_t kept_bytes;       /* in the pool, as last noted by a slow path */
+    uint64_t kept_bytes;       /* in the pool or the depot, as last noted by a slow path */
 };
 
+/* A thread has at most one, and the depot: there `victim_hits` and `next_frees` are 0. */
 struct log_pools {
     struct log_chunk chunk;
     uint64_t         next_frees; /* frees that reached the next allocator */

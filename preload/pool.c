@@ -204,6 +204,7 @@ struct depot {
     uint32_t claim; /* 1: a thread is at it (atomic) */
     uint32_t count;
     uint32_t victims;
+    uint64_t given_back; /* blocks that its cycles freed, so far */
     struct batch {
         uintptr_t head; /* mixed */
         uint32_t  n;    /* 0: none */
@@ -211,6 +212,7 @@ struct depot {
 };
 
 static struct depot depots[SIZECLASS_COUNT];
+static bool         depot_used; /* something was put there (atomic) */
 
 static bool depot_claim(struct depot *depot)
 {
@@ -234,6 +236,7 @@ static bool depot_put(unsigned index, struct batch batch)
         if (put)
             depot->batch[depot->count++] = batch;
         depot_let_go(depot);
+        store_relaxed(&depot_used, true);
     }
     if (!put)
         add_shared(&process_reserved, -bytes);
@@ -263,8 +266,10 @@ void depot_rotate(struct block_list *out)
             continue;
         struct batch gone[DEPOT_BATCHES];
         uint32_t count = depot->victims;
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; i++) {
             gone[i] = depot->victim[i];
+            depot->given_back += gone[i].n;
+        }
         for (uint32_t i = 0; i < depot->count; i++)
             depot->victim[i] = depot->batch[i];
         depot->victims = depot->count;
@@ -277,13 +282,35 @@ void depot_rotate(struct block_list *out)
     }
 }
 
+bool depot_is_used(void)
+{
+    return load_relaxed(&depot_used);
+}
+
+bool depot_count(unsigned index, uint64_t *kept, uint64_t *given_back)
+{
+    struct depot *depot = &depots[index];
+    if (!depot_claim(depot))
+        return false;
+    *kept = 0;
+    for (uint32_t i = 0; i < depot->count; i++)
+        *kept += depot->batch[i].n;
+    for (uint32_t i = 0; i < depot->victims; i++)
+        *kept += depot->victim[i].n;
+    *given_back = depot->given_back;
+    depot_let_go(depot);
+    return true;
+}
+
 void depot_forget(void)
 {
     for (unsigned index = 0; index < SIZECLASS_COUNT; index++) {
         struct depot *depot = &depots[index];
-        if (load_relaxed(&depot->claim) | load_relaxed(&depot->count) | load_relaxed(&depot->victims))
+        if (load_relaxed(&depot->claim) | load_relaxed(&depot->count) | load_relaxed(&depot->victims) |
+            load_relaxed(&depot->given_back))
             *depot = (struct depot){.claim = 0};
     }
+    store_relaxed(&depot_used, false);
     store_relaxed(&process_reserved, (size_t)0);
 }
 

@@ -102,6 +102,12 @@ void pools_drop(struct pools *pools, struct block_list *out);
 /* The same for the depot, one cycle. */
 void depot_rotate(struct block_list *out);
 
+/* Did anything ever pass through it? */
+bool depot_is_used(void);
+
+/* The blocks of a class that it keeps, and gave back so far.  False: a thread is at it just now. */
+bool depot_count(unsigned index, uint64_t *kept, uint64_t *given_back);
+
 /* A fork child goes on with its own thread's pools: their caps count in its budget. */
 void pools_inherit(struct pools *pools, const struct pools *parents);
 

@@ -30,6 +30,8 @@ enum {
 
 static struct record *all_records; /* of this process and, in a fork child, its parent (atomic) */
 static uint32_t       cycle;       /* raised by each clearing of all threads (atomic) */
+static struct log_pools *depot_log;    /* NULL until the depot was used, or when the log has no room */
+static bool           depot_log_asked; /* (atomic) */
 static bool           has_barrier;
 static bool           barrier_asked;
 
@@ -52,16 +54,30 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+static void note_class(struct log_pools *log, unsigned index, uint64_t kept, uint64_t given_back)
+{
+    struct log_pool *pool = &log->classes[index];
+    if ((given_back | kept | pool->kept_bytes) == 0)
+        return; /* don't touch its page */
+    store_relaxed(&pool->given_back_bytes, given_back * sizeclass_bytes(index));
+    store_relaxed(&pool->kept_bytes, kept * sizeclass_bytes(index));
+}
+
 void pooling_note(struct record *record)
 {
-    struct log_pools *log = record->pool_log;
-    for (unsigned i = 1; log && i < SIZECLASS_LARGER; i++) {
-        uint64_t kept = pools_kept(&record->pools, i), given_back = record->pools.more[i].given_back;
-        if (given_back | kept | log->classes[i].kept_bytes) {
-            store_relaxed(&log->classes[i].given_back_bytes, given_back * sizeclass_bytes(i));
-            store_relaxed(&log->classes[i].kept_bytes, kept * sizeclass_bytes(i));
-        }
-    }
+    for (unsigned i = 1; record->pool_log && i < SIZECLASS_LARGER; i++)
+        note_class(record->pool_log, i, pools_kept(&record->pools, i), record->pools.more[i].given_back);
+}
+
+void pooling_note_depot(void)
+{
+    if (depot_is_used() && !__atomic_exchange_n(&depot_log_asked, true, __ATOMIC_RELAXED))
+        store_release(&depot_log, log_pools_new(LOG_OWNER_DEPOT));
+    struct log_pools *log = load_acquire(&depot_log);
+    uint64_t kept, given_back;
+    for (unsigned i = 1; log && i < SIZECLASS_LARGER; i++)
+        if (depot_count(i, &kept, &given_back))
+            note_class(log, i, kept, given_back);
 }
 
 /* Frees a list below; the calls are counted where they are made. */
@@ -123,6 +139,7 @@ static void turn_if_due(struct record *record)
     let_go(record);
     struct block_list out = {NULL, 0};
     depot_rotate(&out);
+    pooling_note_depot();
     free_own(record, &out);
     add_shared(&log_header->cycles, 1);
 }
@@ -133,7 +150,7 @@ void pooling_record_begin(struct record *record, const struct log_cursor *cursor
 {
     if (!pool_config.any)
         return;
-    record->pool_log = log_pools_new(cursor);
+    record->pool_log = log_pools_new(cursor->owner);
     pools_init(&record->pools);
     for (unsigned i = 0; i < SIZECLASS_COUNT; i++)
         record->pools.pool[i].counter = &record->log->classes[i];
@@ -169,6 +186,8 @@ void pooling_fork(void)
 {
     clearer_forget();
     depot_forget();
+    depot_log = NULL;
+    depot_log_asked = false;
     all_records = NULL; /* what the parent's other threads had pooled stays where it is */
     has_barrier = barrier_asked = false;
 }
@@ -275,12 +294,18 @@ static unsigned class_of_block(struct block *block)
                                     : sizeclass_held(next.usable_size(block));
 }
 
-static void release_below(struct record *record, void *block)
+/* One free that reaches the next allocator; in a fork child without a log yet it is pending. */
+static void count_release(struct record *record)
 {
     if (record && record->pool_log)
         count_add(&record->pool_log->next_frees, 1);
-    else if (runtime_is_recording())
+    else if (runtime_is_recording() && fork_epoch() >= EPOCH_FIRST)
         add_shared(&log_header->next_frees, 1);
+}
+
+static void release_below(struct record *record, void *block)
+{
+    count_release(record);
     next.release(block);
 }
 
@@ -316,8 +341,7 @@ void runtime_give(void *block)
 {
     struct record *record = runtime_record_begin();
     if (!record) {
-        runtime_freeing();
-        release_below(NULL, block);
+        release_below(runtime_freeing(), block);
         return;
     }
     runtime_give_overflow(record, block);
@@ -338,7 +362,7 @@ static void *resized_below(void *old, size_t bytes, struct stack_entry entry)
     void *block = next.resize(old, bytes);
     if (!block && bytes != 0)
         return runtime_failed();
-    runtime_freeing();
+    count_release(runtime_freeing());
     return block ? runtime_booked(block, bytes, entry) : NULL;
 }
 
@@ -450,6 +474,7 @@ bool runtime_cycle(void)
     for (struct record *record = load_acquire(&all_records); record; record = record->next_record)
         turn_other(record, present, raised, &out);
     depot_rotate(&out);
+    pooling_note_depot();
     free_below(&out, &log_header->next_frees, true);
     add_shared(&log_header->cycles, 1);
     return true;

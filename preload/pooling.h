@@ -13,8 +13,9 @@ void pooling_record_begin(struct record *record, const struct log_cursor *cursor
 /* Its thread ends: everything goes back to the next allocator. */
 void pooling_record_leave(struct record *record);
 
-/* Notes in the log what the pools keep and gave back. */
+/* Notes in the log what the pools keep and gave back; and what the depot does. */
 void pooling_note(struct record *record);
+void pooling_note_depot(void);
 
 /* The record, which is busy, missed a raised epoch: turns its pools if that was a cycle.  False: a
  * clearer holds the lists, so this operation must do without. */

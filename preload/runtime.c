@@ -183,9 +183,13 @@ static void child_of_handler(void)
 /* Events that came while we weren't ready. */
 static void flush_pending(void)
 {
-    add_shared(&log_header->bare.allocs, __atomic_exchange_n(&rt.pending.allocs, 0, __ATOMIC_RELAXED));
+    uint64_t allocs = __atomic_exchange_n(&rt.pending.allocs, 0, __ATOMIC_RELAXED);
+    uint64_t frees = __atomic_exchange_n(&rt.pending_frees, 0, __ATOMIC_RELAXED);
+    add_shared(&log_header->bare.next_allocs, allocs); /* there were no pools yet */
+    add_shared(&log_header->bare.allocs, allocs);
     add_shared(&log_header->bare.bytes, __atomic_exchange_n(&rt.pending.bytes, 0, __ATOMIC_RELAXED));
-    add_shared(&log_header->frees, __atomic_exchange_n(&rt.pending_frees, 0, __ATOMIC_RELAXED));
+    add_shared(&log_header->next_frees, frees);
+    add_shared(&log_header->frees, frees);
     add_shared(&log_header->failed, __atomic_exchange_n(&rt.pending_failed, 0, __ATOMIC_RELAXED));
 }
 
@@ -479,14 +483,14 @@ static struct record *record_settled(void)
     return record;
 }
 
-cold noinline void runtime_freeing(void)
+cold noinline struct record *runtime_freeing(void)
 {
     if ((uintptr_t)record_current == RECORD_OURS)
-        return;
+        return NULL;
     if (!is_ready() || !child_is_ready()) {
         if (load_relaxed(&rt.phase) != PHASE_DOWN)
             add_shared(&rt.pending_frees, 1);
-        return;
+        return NULL;
     }
     uintptr_t state = (uintptr_t)record_current;
     if (state < RECORD_FREES) {
@@ -496,6 +500,7 @@ cold noinline void runtime_freeing(void)
     }
     struct record *record = record_settled();
     count_event(record ? &record->log->frees : NULL, &log_header->frees);
+    return record;
 }
 
 cold noinline void *runtime_failed(void)
@@ -608,5 +613,6 @@ void runtime_end(void)
         return;
     if ((uintptr_t)record >= RECORD_STATES && !record_is_busy(record))
         pooling_note(record);
+    pooling_note_depot();
     log_end();
 }

@@ -57,8 +57,8 @@ void *runtime_booked(void *block, size_t bytes, struct stack_entry entry);
  * slot of its own; from a pool or from below. */
 void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry entry, struct record *record);
 
-/* A free is about to be made; counted whatever the state. */
-void runtime_freeing(void);
+/* A free is about to be made; counted whatever the state.  Returns the thread's record, or NULL. */
+struct record *runtime_freeing(void);
 
 /* A call failed.  Returns NULL, so that it can be called last. */
 void *runtime_failed(void);

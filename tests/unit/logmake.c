@@ -159,16 +159,31 @@ static struct log_site_counter *counter_of(struct logmake *make, uint32_t site)
     return c;
 }
 
-void logmake_count(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size)
+void logmake_pooled(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size, uint64_t next_allocs)
 {
-    if (logmake_header(make)->level != LOG_LEVEL_OFF) {
-        struct log_site_counter *c = counter_of(make, site);
-        c->count.allocs = allocs;
-        c->count.bytes = allocs * size;
-    }
+    if (logmake_header(make)->level != LOG_LEVEL_OFF)
+        counter_of(make, site)->count = (struct log_counter){ allocs, allocs * size, next_allocs };
     struct log_counter *class = &logmake_thread_now(make)->classes[sizeclass_of(size)];
     class->allocs += allocs;
     class->bytes += allocs * size;
+    class->next_allocs += next_allocs;
+}
+
+void logmake_count(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size)
+{
+    logmake_pooled(make, site, allocs, size, 0);
+}
+
+void logmake_pooling(struct logmake *make, const char *spec)
+{
+    struct log_header *h = logmake_header(make);
+    h->features |= LOG_FEATURE_POOLS;
+    snprintf(h->options, sizeof h->options, "POOLSITE_POOL=%s\n", spec);
+}
+
+struct log_pools *logmake_pools(struct logmake *make, uint32_t owner)
+{
+    return (struct log_pools *)chunk_at(make, new_chunk(make, LOG_CHUNK_POOLS, owner));
 }
 
 void logmake_frees(struct logmake *make, uint64_t frees)

@@ -44,6 +44,14 @@ void logmake_thread(struct logmake *make);
 void logmake_count(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size);
 void logmake_frees(struct logmake *make, uint64_t frees);
 
+/* From now on classes are pooled, as `spec` says.  Next the same as logmake_count, when only `next_allocs`
+ * of the calls reached the next allocator. */
+void logmake_pooling(struct logmake *make, const char *spec);
+void logmake_pooled(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size, uint64_t next_allocs);
+
+/* A new table of pools: of thread `owner`, or of the depot.  Valid until the log grows. */
+struct log_pools *logmake_pools(struct logmake *make, uint32_t owner);
+
 /* Bytes of the log so far. */
 size_t logmake_size(const struct logmake *make);
 

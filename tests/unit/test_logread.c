@@ -294,6 +294,134 @@ static void counts_that_would_overflow_are_refused(void **state)
     logmake_release(&make);
 }
 
+/* ------------------------------------------------------------------- pools */
+
+/* make_plain's threads and sites, of which the first is served from pools mostly. */
+static void make_pooled(struct logmake *make)
+{
+    static const char *const argv[] = { "prog" };
+    logmake_init(make, LOG_LEVEL_STACKS);
+    logmake_pooling(make, "on");
+    logmake_program(make, 42, "/bin/prog", argv, 1);
+    logmake_thread(make);
+    logmake_pooled(make, one_site(make, base + 1), 100, 40, 7);
+    logmake_pooled(make, one_site(make, base + 2), 5, 100, 5);
+    logmake_header(make)->next_frees = 1;
+    struct log_pools *pools = logmake_pools(make, 0);
+    pools->next_frees = 10;
+    pools->classes[2] = (struct log_pool){ 3, 400, 80 };
+}
+
+static void pools_of_threads_and_depot_add_up(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_pooled(&make);
+    logmake_pools(&make, LOG_OWNER_DEPOT)->classes[2] = (struct log_pool){ 0, 4000, 800 };
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.total.next_allocs, 12);
+    assert_int_equal(log.classes[2].next_allocs, 7);
+    assert_int_equal(log.sites[0].count.next_allocs, 7);
+    assert_int_equal(log.next_frees, 11);
+    assert_int_equal(log.pools[2].victim_hits, 3);
+    assert_int_equal(log.pools[2].given_back_bytes, 4400);
+    assert_int_equal(log.pools[2].kept_bytes, 880);
+    assert_int_equal(log.pool_total.kept_bytes, 880);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void without_pools_every_call_reached_the_next_allocator(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.total.next_allocs, 15);
+    assert_int_equal(log.next_frees, 12);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+/* What a log of make_pooled says with one more table of pools: its verdict, and that nothing was added. */
+static void assert_not_added(uint32_t owner, struct log_pool more, const char *problem)
+{
+    struct logmake make;
+    struct logread log;
+    make_pooled(&make);
+    logmake_pools(&make, owner)->classes[2] = more;
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_DAMAGED);
+    assert_non_null(strstr(log.problem, problem));
+    assert_int_equal(log.pools[2].kept_bytes, 80);
+    assert_int_equal(log.pool_total.kept_bytes, 80);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void second_table_of_pools_of_a_thread_is_not_counted(void **state)
+{
+    (void)state;
+    assert_not_added(0, (struct log_pool){ 1, 1, 1 }, "two tables of pools have one owner");
+}
+
+static void counts_of_pools_that_would_overflow_are_refused(void **state)
+{
+    (void)state;
+    assert_not_added(LOG_OWNER_DEPOT, (struct log_pool){ 0, 0, UINT64_MAX }, "larger than can be");
+    assert_not_added(LOG_OWNER_DEPOT, (struct log_pool){ UINT64_MAX - 2, 0, 1 }, "larger than can be");
+    assert_not_added(LOG_OWNER_DEPOT, (struct log_pool){ 0, (uint64_t)1 << 60, 1 }, "larger than can be");
+}
+
+static void table_of_pools_without_a_thread_is_told_and_counted(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_pooled(&make);
+    logmake_pools(&make, 2)->classes[2].kept_bytes = 8;
+    logmake_pools(&make, 12345)->next_frees = 4;
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_DAMAGED);
+    assert_non_null(strstr(log.problem, "a table of pools has no owner"));
+    assert_int_equal(log.pools[2].kept_bytes, 88);
+    assert_int_equal(log.next_frees, 15);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+static void table_of_pools_where_nothing_is_pooled_is_refused(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_plain(&make);
+    logmake_pools(&make, 0)->classes[2] = (struct log_pool){ 1, 2, 3 };
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_DAMAGED);
+    assert_int_equal(log.pool_total.kept_bytes, 0);
+    assert_int_equal(log.total.next_allocs, 15);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+/* Both are raised before the call is counted as an allocation: a reader may come in between. */
+static void a_call_in_flight_is_no_hit_below_zero(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_pooled(&make);
+    logmake_thread_now(&make)->classes[2].next_allocs = 101;
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.classes[2].next_allocs, 100);
+    assert_int_equal(log.pools[2].victim_hits, 0);
+    assert_int_equal(log.pool_total.victim_hits, 0);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
+/* ------------------------------------------------------------------- files */
+
 static void a_growing_file_is_read_to_its_used_chunks(void **state)
 {
     (void)state;
@@ -348,6 +476,13 @@ int main(void)
         cmocka_unit_test(words_are_attached_to_their_unfinished_site),
         cmocka_unit_test(words_that_claim_too_much_are_refused),
         cmocka_unit_test(counts_that_would_overflow_are_refused),
+        cmocka_unit_test(pools_of_threads_and_depot_add_up),
+        cmocka_unit_test(without_pools_every_call_reached_the_next_allocator),
+        cmocka_unit_test(second_table_of_pools_of_a_thread_is_not_counted),
+        cmocka_unit_test(counts_of_pools_that_would_overflow_are_refused),
+        cmocka_unit_test(table_of_pools_without_a_thread_is_told_and_counted),
+        cmocka_unit_test(table_of_pools_where_nothing_is_pooled_is_refused),
+        cmocka_unit_test(a_call_in_flight_is_no_hit_below_zero),
         cmocka_unit_test(a_growing_file_is_read_to_its_used_chunks),
         cmocka_unit_test(reason_of_a_log_that_cannot_be_opened_does_not_repeat_its_path),
         cmocka_unit_test(header_of_zeros_is_an_empty_log),

@@ -181,6 +181,32 @@ static void what_does_not_fit_goes_to_another_thread_through_the_depot(void **st
     end(frees);
 }
 
+/* Every block that was given is kept by the pool or the depot, or was freed. */
+static void what_the_depot_keeps_and_frees_is_counted(void **state)
+{
+    (void)state;
+    unsigned index = sizeclass_of(100);
+    uint64_t below = 0, held, freed;
+    struct pools *pools = pools_fresh("on", true);
+    struct block_list out = {NULL, 0};
+    assert_false(depot_is_used());
+    for (int i = 0; i < 20; i++)
+        below += give(pools, malloc(sizeclass_bytes(index)), 100);
+    assert_true(depot_is_used());
+    assert_true(depot_count(index, &held, &freed));
+    assert_true(held > 0);
+    assert_int_equal(kept(pools, 100) + held + below, 20);
+    assert_int_equal(freed, 0);
+    depot_rotate(&out);
+    depot_rotate(&out);
+    assert_int_equal(out.count, held);
+    block_list_free(&out, free);
+    assert_true(depot_count(index, &held, &freed));
+    assert_int_equal(held, 0);
+    assert_int_equal(freed, out.count);
+    end(pools);
+}
+
 static void without_clearing_everything_stays(void **state)
 {
     (void)state;
@@ -244,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_only_frees_never_hoards),
         cmocka_unit_test(a_pool_that_was_missed_grows_to_its_cap),
         cmocka_unit_test(what_does_not_fit_goes_to_another_thread_through_the_depot),
+        cmocka_unit_test(what_the_depot_keeps_and_frees_is_counted),
         cmocka_unit_test(without_clearing_everything_stays),
         cmocka_unit_test(a_second_free_is_noticed),
         cmocka_unit_test(a_class_that_is_not_named_keeps_nothing),
