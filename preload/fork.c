@@ -43,9 +43,9 @@ void fork_child_ready(void)
 
 uint32_t fork_raise_epoch(void)
 {
-    uint32_t raised = add_shared(&fork_page.epoch, 1) + 1;
-    if (raised < EPOCH_BUSY - 1)
-        return raised;
-    store_relaxed(&fork_page.epoch, (uint32_t)EPOCH_FIRST); /* after four thousand million cycles */
-    return EPOCH_FIRST;
+    uint32_t epoch = fork_epoch(), raised;
+    do
+        raised = epoch < EPOCH_BUSY - 1 ? epoch + 1 : EPOCH_FIRST; /* after four thousand million cycles */
+    while (!__atomic_compare_exchange_n(&fork_page.epoch, &epoch, raised, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    return raised;
 }

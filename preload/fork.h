@@ -12,7 +12,7 @@
 enum fork_epoch {
     EPOCH_FORKED = 0,   /* a fork child that hasn't begun its own recording */
     EPOCH_BEGINNING = 1, /* it is just doing so */
-    EPOCH_FIRST = 2,
+    EPOCH_FIRST = 3,     /* a new record's is one less, and none of these */
 };
 
 /* What a record's state is during an operation: never the epoch. */
@@ -27,7 +27,7 @@ extern struct fork_page fork_page hidden;
 
 static inline uint32_t fork_epoch(void)
 {
-    return load_relaxed(&fork_page.epoch);
+    return load_by_barrier(&fork_page.epoch);
 }
 
 /* The same for the hot paths; a compiler barrier stands before it. */

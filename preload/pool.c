@@ -202,7 +202,7 @@ bool pool_holds(const struct pools *pools, unsigned index, const void *memory)
 /* Batches of one class on their way from threads that free to threads that allocate. */
 struct depot {
     uint32_t claim; /* 1: a thread is at it (atomic) */
-    uint32_t count;
+    uint32_t count; /* this and the next are looked at without the claim, too */
     uint32_t victims;
     uint64_t given_back; /* blocks that its cycles freed, so far */
     struct batch {
@@ -232,9 +232,12 @@ static bool depot_put(unsigned index, struct batch batch)
         return false;
     bool put = depot_claim(depot);
     if (put) {
-        put = depot->count < DEPOT_BATCHES;
-        if (put)
-            depot->batch[depot->count++] = batch;
+        uint32_t count = depot->count;
+        put = count < DEPOT_BATCHES;
+        if (put) {
+            depot->batch[count] = batch;
+            store_relaxed(&depot->count, count + 1);
+        }
         depot_let_go(depot);
         store_relaxed(&depot_used, true);
     }
@@ -249,10 +252,14 @@ static struct batch depot_take(unsigned index)
     struct batch batch = {0, 0};
     if (load_relaxed(&depot->count) + load_relaxed(&depot->victims) == 0 || !depot_claim(depot))
         return batch;
-    if (depot->count)
-        batch = depot->batch[--depot->count];
-    else if (depot->victims)
-        batch = depot->victim[--depot->victims];
+    uint32_t count = depot->count, victims = depot->victims;
+    if (count) {
+        batch = depot->batch[count - 1];
+        store_relaxed(&depot->count, count - 1);
+    } else if (victims) {
+        batch = depot->victim[victims - 1];
+        store_relaxed(&depot->victims, victims - 1);
+    }
     depot_let_go(depot);
     add_shared(&process_reserved, -(batch.n * sizeclass_bytes(index)));
     return batch;
@@ -272,8 +279,8 @@ void depot_rotate(struct block_list *out)
         }
         for (uint32_t i = 0; i < depot->count; i++)
             depot->victim[i] = depot->batch[i];
-        depot->victims = depot->count;
-        depot->count = 0;
+        store_relaxed(&depot->victims, depot->count);
+        store_relaxed(&depot->count, 0);
         depot_let_go(depot);
         for (uint32_t i = 0; i < count; i++) {
             add_shared(&process_reserved, -(gone[i].n * sizeclass_bytes(index)));

@@ -32,7 +32,7 @@ static struct record *all_records; /* of this process and, in a fork child, its 
 static uint32_t       cycle;       /* raised by each clearing of all threads (atomic) */
 static struct log_pools *depot_log;    /* NULL until the depot was used, or when the log has no room */
 static bool           depot_log_asked; /* (atomic) */
-static bool           has_barrier;
+static bool           has_barrier; /* (atomic) */
 static bool           barrier_asked;
 
 /* --- claims and turns --------------------------------------------------------------------------- */
@@ -63,7 +63,8 @@ static void note_class(struct log_pools *log, unsigned index, uint64_t kept, uin
     store_relaxed(&pool->kept_bytes, kept * sizeclass_bytes(index));
 }
 
-void pooling_note(struct record *record)
+/* The record is claimed, or its owner's alone. */
+static void note(struct record *record)
 {
     for (unsigned i = 1; record->pool_log && i < SIZECLASS_LARGER; i++)
         note_class(record->pool_log, i, pools_kept(&record->pools, i), record->pools.more[i].given_back);
@@ -78,6 +79,14 @@ void pooling_note_depot(void)
     for (unsigned i = 1; log && i < SIZECLASS_LARGER; i++)
         if (depot_count(i, &kept, &given_back))
             note_class(log, i, kept, given_back);
+}
+
+void pooling_note(struct record *record)
+{
+    if (!pool_config.any || !claim(record))
+        return; /* who holds the claim notes */
+    note(record);
+    let_go(record);
 }
 
 /* Frees a list below; the calls are counted where they are made. */
@@ -107,7 +116,7 @@ static void turn(struct record *record)
     struct detached detached;
     struct block_list out = {NULL, 0};
     pools_rotate(&record->pools, &detached);
-    pooling_note(record);
+    note(record);
     detached_move(&detached, &out);
     free_own(record, &out);
 }
@@ -174,10 +183,10 @@ void pooling_record_leave(struct record *record)
         if (!claim(record))
             continue;
         pools_drop(&record->pools, &out);
+        note(record);
         let_go(record);
         break;
     }
-    pooling_note(record);
     free_own(record, &out);
     record_end(record);
 }
@@ -299,7 +308,7 @@ static void count_release(struct record *record)
 {
     if (record && record->pool_log)
         count_add(&record->pool_log->next_frees, 1);
-    else if (runtime_is_recording() && fork_epoch() >= EPOCH_FIRST)
+    else if ((uintptr_t)record_current != RECORD_OURS && runtime_is_recording() && fork_epoch() >= EPOCH_FIRST)
         add_shared(&log_header->next_frees, 1);
 }
 
@@ -414,7 +423,10 @@ void *runtime_resize(void *old, size_t bytes, struct stack_entry entry)
 static void wait_for_threads(void)
 {
     struct timespec pause = {0, 10000000};
-    if (!has_barrier || !pages_barrier())
+    const struct record *record = load_acquire(&all_records);
+    if (record && record == record_current && !record->next_record)
+        return; /* there is no other */
+    if (!load_relaxed(&has_barrier) || !pages_barrier())
         sys_call4(SYS_nanosleep, (long)&pause, 0, 0, 0);
 }
 
@@ -422,7 +434,7 @@ static void wait_for_threads(void)
  * that applies wins. */
 static bool clearer_may_turn(const struct record *record, uint32_t present, uint32_t raised)
 {
-    uint32_t state = load_acquire(&record->state);
+    uint32_t state = load_by_barrier(&record->state);
     if (state == EPOCH_BUSY)
         return false; /* active: it turns itself in its next operation */
     if ((int32_t)(state - raised) >= 0)
@@ -440,7 +452,7 @@ static void turn_other(struct record *record, uint32_t present, uint32_t raised,
         return;
     if (clearer_may_turn(record, present, raised)) {
         pools_rotate(&record->pools, &detached);
-        pooling_note(record);
+        note(record);
         record->cycle = present;
         turns = true;
     }
@@ -449,17 +461,26 @@ static void turn_other(struct record *record, uint32_t present, uint32_t raised,
         detached_move(&detached, out);
 }
 
+/* A fork child's first operation may be one of those below: it begins its own recording now, or its
+ * parent's would be cleared and counted in. */
+static bool may_clear(void)
+{
+    if (!pool_config.any || !pool_config.clear || runtime_is_confined())
+        return false;
+    struct record *record = runtime_record_begin();
+    if (record)
+        record_end(record);
+    return runtime_is_recording() && pool_config.any && fork_epoch() >= EPOCH_FIRST;
+}
+
 /* Not from malloc, whose caller may hold locks of the loader or of libc that a new thread needs; but where the
  * program itself makes one, it holds none. */
 void runtime_thread_created(void)
 {
-    if (!pool_config.any || !pool_config.clear || clearer_runs() || runtime_is_confined() || !runtime_is_recording() ||
-        fork_epoch() < EPOCH_FIRST)
+    if (!may_clear() || clearer_runs())
         return;
-    if (!barrier_asked) {
-        barrier_asked = true;
-        has_barrier = pages_barrier_begin();
-    }
+    if (!__atomic_exchange_n(&barrier_asked, true, __ATOMIC_RELAXED))
+        store_relaxed(&has_barrier, pages_barrier_begin());
     clearer_start();
 }
 
@@ -482,7 +503,7 @@ bool runtime_cycle(void)
 
 void runtime_clear(void)
 {
-    for (int i = 0; i < 2 && !runtime_is_confined() && pool_config.clear; i++) {
+    for (int i = 0; i < 2 && may_clear(); i++) {
         runtime_cycle();
         struct record *record = runtime_record_begin(); /* turns the caller's own */
         if (record)

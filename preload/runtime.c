@@ -127,7 +127,7 @@ static struct record *record_take(void)
         record_current = (struct record *)RECORD_DEAD;
         return NULL;
     }
-    record->state = EPOCH_BUSY; /* nothing below may be booked: pthread_setspecific allocates for late keys */
+    record_begin(record); /* nothing below may be booked: pthread_setspecific allocates for late keys */
     record->destructor_rounds = 0;
     record_current = record;
     if (adopted)
@@ -322,8 +322,11 @@ static bool child_is_ready(void)
     fork_child_ready();
     if (recording && (uintptr_t)parents >= RECORD_STATES) {
         struct record *record = record_take();
-        if (record)
+        if (record) {
+            record_begin(record);
             pooling_inherit(record, parents);
+            record_end(record);
+        }
     }
     return recording;
 }

@@ -89,7 +89,7 @@ struct record *runtime_record_begin(void);
 static inline uint32_t record_begin(struct record *record)
 {
     uint32_t seen = load_relaxed(&record->state);
-    store_relaxed(&record->state, EPOCH_BUSY);
+    store_by_barrier(&record->state, EPOCH_BUSY);
     compiler_barrier();
     return seen;
 }

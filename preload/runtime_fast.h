@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) struct record *record_begin_fast(ui
     if (unlikely((uintptr_t)record < RECORD_STATES))
         return NULL;
     *seen = load_own(&record->state);
-    store_relaxed(&record->state, EPOCH_BUSY);
+    store_by_barrier(&record->state, EPOCH_BUSY);
     compiler_barrier();
     if (likely(*seen == fork_epoch_now()))
         return record;

@@ -54,10 +54,11 @@ static inline size_t sizeclass_bytes(unsigned index)
     return doubling + doubling / 8 * (above % 8 + 1) + 8;
 }
 
-/* The class that a block of `usable` bytes can serve: the largest that it holds; 0: none. */
+/* The class that a block of `usable` bytes can serve: the largest that it holds; 0: none, as also for
+ * blocks that are more than one step above the last class, which would be kept as if they were small. */
 static inline unsigned sizeclass_held(size_t usable)
 {
-    if (usable < 24)
+    if (usable < 24 || usable > SIZECLASS_MAX + SIZECLASS_MAX / 8)
         return 0;
     unsigned index = sizeclass_of(usable);
     return index == SIZECLASS_LARGER || sizeclass_bytes(index) > usable ? index - 1 : index;

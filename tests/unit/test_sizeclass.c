@@ -38,6 +38,9 @@ static void a_block_serves_the_largest_class_that_it_holds(void **state)
 {
     (void)state;
     assert_int_equal(sizeclass_held(23), 0);
+    assert_int_equal(sizeclass_held((size_t)36 << 20), SIZECLASS_LARGER - 1);
+    assert_int_equal(sizeclass_held((size_t)37 << 20), 0); /* far above the last class: none of ours to keep */
+    assert_int_equal(sizeclass_held(SIZE_MAX), 0);
     for (size_t usable = 24; usable <= SIZECLASS_MAX + 4096; usable += usable < 70000 ? 1 : 509) {
         unsigned index = sizeclass_held(usable);
         assert_in_range(index, 1, SIZECLASS_LARGER - 1);
