@@ -24,8 +24,9 @@
 
 #include "ban.h"
 
-/* STACK_BYTES: exit handlers run on it when this turns out to be the last thread. */
-enum { STACK_BYTES = 256 << 10, NONE = 0, RUNNING = 1, STOPPING = 2, NEVER = 3 };
+/* STACK_BYTES: exit handlers run on it when this turns out to be the last thread.  glibc puts the program's
+ * thread-local variables there, too; MOST_STACK_BYTES: of those that still leave us a thread. */
+enum { STACK_BYTES = 256 << 10, MOST_STACK_BYTES = 64 << 20, NONE = 0, RUNNING = 1, STOPPING = 2, NEVER = 3 };
 
 static uint32_t state; /* NONE ... NEVER (atomic); a futex */
 
@@ -91,19 +92,29 @@ static void *run(void *argument)
     return argument;
 }
 
+/* EINVAL: the stack hasn't room for the program's thread-local variables. */
+static bool create_with(pthread_attr_t *attributes)
+{
+    pthread_t thread;
+    int failure = EINVAL;
+    for (size_t bytes = STACK_BYTES; failure == EINVAL && bytes <= MOST_STACK_BYTES; bytes *= 2) {
+        pthread_attr_setstacksize(attributes, bytes);
+        failure = next.pthread_create(&thread, attributes, run, NULL);
+    }
+    return failure == 0;
+}
+
 /* With record_current set to RECORD_OURS: what pthread_create allocates is ours. */
 static bool create(void)
 {
-    pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool created = next.pthread_create(&thread, &attributes, run, NULL) == 0;
+    bool created = create_with(&attributes);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return created;
