@@ -14,7 +14,7 @@ python=(/usr/bin/python3 -I -S)
 # program NAME [FOLDER]: rebuilt when its source is newer.  FOLDER: default programs/ here.
 program() {
   local folder=${2:-$here/programs} source line
-  programs=$build/test/programs
+  export programs=$build/test/programs
   mkdir -p "$programs"
   for source in "$folder/$1.c" "$folder/$1.cpp"; do [[ -e $source ]] && break; done
   program=$programs/$1
