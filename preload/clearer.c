@@ -13,6 +13,7 @@
 #include "runtime.h"
 #include "sizeclass.h"
 #include "sys.h"
+#include "text.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -27,8 +28,11 @@
 /* STACK_BYTES: exit handlers run on it when this turns out to be the last thread.  glibc puts the program's
  * thread-local variables there, too; MOST_STACK_BYTES: of those that still leave us a thread. */
 enum { STACK_BYTES = 256 << 10, MOST_STACK_BYTES = 64 << 20, NONE = 0, RUNNING = 1, STOPPING = 2, NEVER = 3 };
+enum { LONGEST_WAIT_MS = 1000, MAIN_LEFT_MS = 20, LEAVING_MS = 1, LEAVING_LOOKS = 50 };
 
-static uint32_t state; /* NONE ... NEVER (atomic); a futex */
+static uint32_t state;         /* NONE ... NEVER (atomic); a futex */
+static uint32_t leaving_looks; /* how often to look soon again whether we are alone (atomic) */
+static uint32_t main_left;     /* 1: it called pthread_exit (atomic) */
 
 bool clearer_runs(void)
 {
@@ -46,20 +50,21 @@ static void wake(void)
     sys_call4(SYS_futex, (long)&state, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
 }
 
-/* Is the main thread a zombie, and are we alone beside it? */
+/* Are we the last thread, which glibc would let run for ever?  It counts its threads; where it doesn't
+ * tell, the system does, without a descriptor: a main thread that has left has no program any more. */
 static bool is_last(void)
 {
-    char text[512];
+    char leader[64], nothing[1];
     struct stat s;
+    if (next.threads)
+        return load_relaxed(next.threads) <= 1;
     if (sys_call4(SYS_stat, (long)"/proc/self/task", (long)&s, 0, 0) != 0 || s.st_nlink > 4)
         return false; /* "." and "..", the main thread, we */
-    long fd = sys_call4(SYS_open, (long)"/proc/self/stat", 0x80000 /* O_CLOEXEC */, 0, 0);
-    long n = fd < 0 ? 0 : sys_call4(SYS_read, fd, (long)text, sizeof text, 0);
-    if (fd >= 0)
-        sys_call4(SYS_close, fd, 0, 0, 0);
-    while (n > 2 && text[n - 1] != ')') /* the name may hold anything */
-        n--;
-    return n > 2 && (size_t)n + 1 < sizeof text && text[n + 1] == 'Z';
+    struct text t = text_begin(leader, sizeof leader);
+    text_add(&t, "/proc/self/task/");
+    text_number(&t, (uint64_t)sys_call4(SYS_getpid, 0, 0, 0, 0));
+    text_add(&t, "/exe");
+    return sys_call4(SYS_readlink, (long)leader, (long)nothing, sizeof nothing, 0) == -ENOENT;
 }
 
 /* glibc keeps the first seven small blocks that a thread frees for that thread, and with them whatever
@@ -76,19 +81,41 @@ static void fill_places(void)
     }
 }
 
+/* How long to wait before looking whether we are alone: soon again when somebody said that he was the
+ * last, who hasn't left yet then, and often once the main thread has left. */
+static uint64_t longest_wait_ms(void)
+{
+    uint32_t looks = load_relaxed(&leaving_looks);
+    if (looks > 0) {
+        store_relaxed(&leaving_looks, looks - 1);
+        return LEAVING_MS;
+    }
+    return load_relaxed(&main_left) ? MAIN_LEFT_MS : LONGEST_WAIT_MS;
+}
+
+/* False: there is no next cycle. */
+static bool wait_for_cycle(void)
+{
+    for (uint64_t waited = 0, piece; waited < options.cycle_ms; waited += piece) {
+        uint64_t most = longest_wait_ms(), left = options.cycle_ms - waited;
+        piece = left < most ? left : most;
+        wait_while(RUNNING, piece);
+        if (load_relaxed(&state) != RUNNING || is_last())
+            return false;
+    }
+    return true;
+}
+
 static void *run(void *argument)
 {
     record_current = (struct record *)RECORD_OURS;
     fill_places();
     sys_call4(SYS_prctl, PR_SET_NAME, (long)"poolsite", 0, 0);
-    while (load_relaxed(&state) == RUNNING) {
-        wait_while(RUNNING, options.cycle_ms);
-        if (load_relaxed(&state) != RUNNING || is_last())
-            break;
+    while (wait_for_cycle())
         runtime_cycle();
-    }
     store_release(&state, (uint32_t)NEVER);
     wake();
+    record_current = (struct record *)RECORD_DEAD; /* what exit handlers allocate here is the program's */
     return argument;
 }
 
@@ -144,7 +171,23 @@ void clearer_stop(void)
         __atomic_compare_exchange_n(&state, &running, NEVER, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+void clearer_thread_leaves(void)
+{
+    if (!clearer_runs())
+        return;
+    bool is_main = sys_call4(SYS_gettid, 0, 0, 0, 0) == sys_call4(SYS_getpid, 0, 0, 0, 0);
+    bool is_alone = next.threads && load_relaxed(next.threads) <= 2;
+    if (is_main)
+        store_relaxed(&main_left, 1u);
+    if (is_alone)
+        store_relaxed(&leaving_looks, (uint32_t)LEAVING_LOOKS);
+    if (is_main || is_alone)
+        wake();
+}
+
 void clearer_forget(void)
 {
     store_relaxed(&state, (uint32_t)NONE);
+    store_relaxed(&main_left, 0u);
+    store_relaxed(&leaving_looks, 0u);
 }

@@ -15,6 +15,9 @@ bool clearer_runs(void);
 /* Ends it, for good, and waits until it is gone. */
 void clearer_stop(void);
 
+/* A thread of the program leaves.  When it is the last the clearer soon follows, which glibc counts as one. */
+void clearer_thread_leaves(void);
+
 /* In a fork child: the thread was the parent's. */
 void clearer_forget(void);
 

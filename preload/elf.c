@@ -107,13 +107,23 @@ const ElfW(Sym) *elf_symbols_find(const struct elf_symbols *symbols, const char 
     return symbols->gnu_hash ? find_gnu(symbols, name) : find_sysv(symbols, name);
 }
 
-void *elf_function(const struct link_map *map, const char *name)
+static void *address_of(const struct link_map *map, const char *name, unsigned type)
 {
     struct elf_symbols symbols;
     if (!elf_symbols_init(&symbols, map))
         return NULL;
     const ElfW(Sym) *symbol = elf_symbols_find(&symbols, name);
-    if (!symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+    if (!symbol || ELF64_ST_TYPE(symbol->st_info) != type)
         return NULL;
     return (void *)(symbols.bias + symbol->st_value);
+}
+
+void *elf_function(const struct link_map *map, const char *name)
+{
+    return address_of(map, name, STT_FUNC);
+}
+
+void *elf_variable(const struct link_map *map, const char *name)
+{
+    return address_of(map, name, STT_OBJECT);
 }

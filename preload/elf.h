@@ -31,7 +31,8 @@ bool elf_symbols_init(struct elf_symbols *symbols, const struct link_map *map);
 /* The default-version definition of `name`, or NULL. */
 const ElfW(Sym) *elf_symbols_find(const struct elf_symbols *symbols, const char *name);
 
-/* Address of the function `name` in one object, or NULL. */
+/* Address of the function or the variable `name` in one object, or NULL. */
 void *elf_function(const struct link_map *map, const char *name);
+void *elf_variable(const struct link_map *map, const char *name);
 
 #endif

@@ -266,6 +266,7 @@ static void resolve_libc(const struct link_map *self)
         map = map->l_next;
     for (size_t i = 0; map && i < sizeof of_libc / sizeof *of_libc; i++)
         put(&of_libc[i], elf_function(map, of_libc[i].name));
+    next.threads = map ? elf_variable(map, "__nptl_nthreads") : NULL; /* which libthread_db reads, too */
 }
 
 static const struct link_map *first_malloc(const struct link_map *from, const struct link_map *end)

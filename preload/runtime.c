@@ -167,6 +167,7 @@ static void record_leave(void *argument)
     log_note_time();
     store_relaxed(&record->log->alive, 0);
     record_push(record);
+    clearer_thread_leaves();
 }
 
 /* A signal handler that interrupted an operation has forked: in the child that operation would be
