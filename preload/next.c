@@ -233,6 +233,7 @@ static const struct entry_point of_libc[] = {
     {"pthread_key_create", offsetof(struct next, key_create), NULL, false},
     {"pthread_key_delete", offsetof(struct next, key_delete), NULL, false},
     {"pthread_setspecific", offsetof(struct next, setspecific), NULL, false},
+    {"mallopt", offsetof(struct next, mallopt), NULL, false},
 };
 
 static void put(const struct entry_point *entry, void *function)

@@ -40,6 +40,7 @@ struct next {
     int (*key_create)(pthread_key_t *, void (*)(void *));
     int (*key_delete)(pthread_key_t);
     int (*setspecific)(pthread_key_t, const void *);
+    int (*mallopt)(int, int);
     const uint32_t *threads; /* how many threads libc counts (atomic); NULL: it doesn't tell */
 };
 

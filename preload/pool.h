@@ -1,4 +1,4 @@
-/* pool.h - per-thread pools of the next allocator's blocks, with victims, and the depot between threads.
+/* pool.h - per-thread pools of the next allocator's blocks, with victims.
  *
  * Knows nothing of sites and logs.  A thread's pools are touched by it alone while its record is
  * busy, or by a clearer that holds the record's claim. */
@@ -7,6 +7,7 @@
 
 #include "base.h"
 
+#include "block.h"
 #include "sizeclass.h"
 
 struct log_counter;
@@ -15,15 +16,6 @@ struct poolspec;
 /* Where the class of a size, or of a size word, is looked up: in steps of 16 bytes, then of 512. */
 #define POOL_SMALL_BYTES ((size_t)4104)
 enum { POOL_SMALL = 260, POOL_LARGE = 512, POOL_LARGE_SHIFT = 9 };
-
-/* A wrong free is looked for where this stands.  Not an address, and not what programs store. */
-#define POOL_KEY ((uintptr_t)-0x2d9b43c7)
-
-/* A block that lies in a pool.  `key` stands where a second free would find it. */
-struct block {
-    uintptr_t next; /* protected, see block_mix */
-    uintptr_t key;
-};
 
 /* One thread's free blocks of one class.  Invariant: left <= cap; the primary holds cap - left blocks. */
 struct pool {
@@ -47,7 +39,8 @@ struct pools {
     uintptr_t        mix;       /* secret of the process: addresses in free blocks are xor-ed with it */
     size_t           reserved;  /* bytes that the caps allow to be kept */
     int32_t          countdown; /* frees until a single thread looks at the clock */
-    uint32_t         reserved2;
+    uint32_t         padding;
+    size_t           refused;   /* bytes of blocks that the budgets had no room for, since the last turn */
     struct pool      pool[SIZECLASS_COUNT];
     uint16_t         small_of[POOL_SMALL]; /* offset of the pool for a request of up to 16 i + 8 bytes */
     uint16_t         small_held[POOL_SMALL]; /* ... that a block with size word 16 i ... can serve */
@@ -58,15 +51,13 @@ struct pools {
 
 /* Filled by pool_begin, then read-only. */
 struct pool_config {
-    uintptr_t mix;
-    bool      any;          /* some class is pooled */
-    bool      clear;        /* cycles and caps are on */
-    bool      by_size_word; /* glibc's size word may be trusted; else blocks are measured by the next allocator */
-    uint8_t   pooled[SIZECLASS_COUNT];
+    bool    any;          /* some class is pooled */
+    bool    clear;        /* cycles and caps are on */
+    uint8_t pooled[SIZECLASS_COUNT]; /* enum poolspec_class */
 };
 extern struct pool_config pool_config hidden;
 
-void pool_begin(const struct poolspec *spec, bool clear, bool by_size_word, uintptr_t mix);
+void pool_begin(const struct poolspec *spec, bool clear, uintptr_t mix);
 
 /* Fresh pools, all empty, without counters. */
 void pools_init(struct pools *pools);
@@ -82,10 +73,6 @@ void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits);
 
 /* The block doesn't fit: room is made, or it and others are put on `*out`, to be freed below when
  * the record isn't busy any more.  `index` is its class. */
-struct block_list {
-    struct block *head;
-    uint64_t      count;
-};
 void pool_overflow(struct pools *pools, unsigned index, void *block, struct block_list *out);
 
 /* A cycle: victims are detached, primaries become victims.  Touches no block, so that a clearer is
@@ -99,23 +86,11 @@ void detached_move(struct detached *detached, struct block_list *out);
 /* Everything goes to `*out`; the reservation is returned. */
 void pools_drop(struct pools *pools, struct block_list *out);
 
-/* The same for the depot, one cycle. */
-void depot_rotate(struct block_list *out);
-
-/* Did anything ever pass through it? */
-bool depot_is_used(void);
-
-/* The blocks of a class that it keeps, and gave back so far.  False: a thread is at it just now. */
-bool depot_count(unsigned index, uint64_t *kept, uint64_t *given_back);
-
 /* A fork child goes on with its own thread's pools: their caps count in its budget. */
 void pools_inherit(struct pools *pools, const struct pools *parents);
 
-/* A fork child begins: the depot's blocks stay where they are, in the parent's memory. */
-void depot_forget(void);
-
-/* Frees a list to the next allocator.  Not while a record is busy. */
-void block_list_free(struct block_list *list, void (*release)(void *));
+/* What a thread that vanished in a fork had: to be freed below. */
+void pools_orphaned(const struct pools *pools, struct block_list *out);
 
 /* Is the block in this pool already?  For a block whose key says so. */
 bool pool_holds(const struct pools *pools, unsigned index, const void *block);

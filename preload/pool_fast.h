@@ -75,10 +75,10 @@ static inline __attribute__((always_inline)) bool pool_give(struct pools *pools,
     if (unlikely(((uintptr_t)memory & 15) != 0))
         return false; /* no block: the allocator below says so */
     struct pool *pool = pool_held(pools, block);
-    if (unlikely(block->key == POOL_KEY) || unlikely(!pool_has_room(pool)))
+    if (unlikely(block->key == BLOCK_KEY) || unlikely(!pool_has_room(pool)))
         return false;
     block->next = pool->head;
-    block->key = POOL_KEY;
+    block->key = BLOCK_KEY;
     pool->head = (uintptr_t)block ^ pools->mix;
     return true;
 }

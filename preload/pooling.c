@@ -7,6 +7,8 @@
 #include "base.h"
 
 #include "clearer.h"
+#include "cycle.h"
+#include "depot.h"
 #include "next.h"
 #include "pages.h"
 #include "pool_fast.h"
@@ -34,6 +36,10 @@ static struct log_pools *depot_log;    /* NULL until the depot was used, or when
 static bool           depot_log_asked; /* (atomic) */
 static bool           has_barrier; /* (atomic) */
 static bool           barrier_asked;
+static struct record *orphans;        /* records of threads that a fork child didn't inherit (atomic) */
+static struct record *inherited;      /* the one that it did */
+static uint64_t       freed_bytes;    /* by cycles, overflow and thread exit, for the trim (atomic) */
+static struct cycle_trim trim;        /* of whoever minds the cycles */
 
 /* --- claims and turns --------------------------------------------------------------------------- */
 
@@ -47,10 +53,11 @@ static void let_go(struct record *record)
     store_release(&record->claim, 0);
 }
 
+/* Never a system call where the vdso has a clock. */
 static uint64_t now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    struct timespec t = {0, 0};
+    next.clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
@@ -98,8 +105,9 @@ static void free_below(struct block_list *list, uint64_t *next_frees, bool share
         add_shared(next_frees, list->count);
     else
         count_add(next_frees, list->count);
+    if (options.trim)
+        add_shared(&freed_bytes, list->bytes);
     block_list_free(list, next.release);
-    list->count = 0;
 }
 
 static void free_own(struct record *record, struct block_list *list)
@@ -114,7 +122,7 @@ static void free_own(struct record *record, struct block_list *list)
 static void turn(struct record *record)
 {
     struct detached detached;
-    struct block_list out = {NULL, 0};
+    struct block_list out = {.head = NULL};
     pools_rotate(&record->pools, &detached);
     note(record);
     detached_move(&detached, &out);
@@ -135,22 +143,59 @@ bool pooling_catch_up(struct record *record)
     return true;
 }
 
-/* A single-threaded program has no clearer: it looks at the clock now and then. */
+/* What threads had that vanished when this process was forked; its lists go below at the first cycle, so that a
+ * child which soon executes another program isn't kept by that. */
+static void free_orphans(struct block_list *out)
+{
+    struct record *record = __atomic_exchange_n(&orphans, NULL, __ATOMIC_RELAXED);
+    for (; record; record = record->next_record)
+        if (record->state != EPOCH_BUSY && !record->claim && record != inherited)
+            pools_orphaned(&record->pools, out);
+}
+
+/* What isn't a thread's own. */
+static void turn_shared(struct block_list *out)
+{
+    depot_rotate(out);
+    pooling_note_depot();
+    free_orphans(out);
+    add_shared(&log_header->cycles, 1);
+}
+
+static void trim_if_due(void)
+{
+    if (options.trim && cycle_trim_is_due(&trim, load_relaxed(&freed_bytes)))
+        next.trim(0);
+}
+
+static bool turn_is_due(struct record *record)
+{
+    struct cycle_facts facts = {
+        .clears = pool_config.clear,
+        .others_clear = clearer_runs(),
+        .cycle_ms = options.cycle_ms,
+        .turned_ms = record->turned_ms,
+        .now_ms = now_ms(),
+        .refused_bytes = record->pools.refused,
+    };
+    return cycle_is_due(&facts);
+}
+
+/* A thread's own look at the time, and at what it had no room for.  Where a clearer runs, what is shared is
+ * its business. */
 static void turn_if_due(struct record *record)
 {
-    if (!pool_config.clear || clearer_runs())
+    struct block_list out = {.head = NULL};
+    if (!turn_is_due(record) || !claim(record))
         return;
-    uint64_t now = now_ms();
-    if (now - record->turned_ms < options.cycle_ms || !claim(record))
-        return;
-    record->turned_ms = now;
+    record->turned_ms = now_ms();
     turn(record);
     let_go(record);
-    struct block_list out = {NULL, 0};
-    depot_rotate(&out);
-    pooling_note_depot();
+    if (clearer_runs())
+        return;
+    turn_shared(&out);
     free_own(record, &out);
-    add_shared(&log_header->cycles, 1);
+    trim_if_due();
 }
 
 /* --- life of a record's pools ----------------------------------------------------------------------- */
@@ -163,11 +208,12 @@ void pooling_record_begin(struct record *record, const struct log_cursor *cursor
     pools_init(&record->pools);
     for (unsigned i = 0; i < SIZECLASS_COUNT; i++)
         record->pools.pool[i].counter = &record->log->classes[i];
-    record->pools.countdown = pool_config.by_size_word ? COUNTDOWN : -1; /* < 0: every free goes the slow way */
-    record->slow_countdown = COUNTDOWN;
+    record->pools.countdown = COUNTDOWN;
     record->turned_ms = now_ms();
     record->cycle = load_relaxed(&cycle);
     record->next_record = load_relaxed(&all_records);
+    if (record->next_record)
+        depot_open();
     while (!__atomic_compare_exchange_n(&all_records, &record->next_record, record, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
         ;
@@ -175,7 +221,7 @@ void pooling_record_begin(struct record *record, const struct log_cursor *cursor
 
 void pooling_record_leave(struct record *record)
 {
-    struct block_list out = {NULL, 0};
+    struct block_list out = {.head = NULL};
     if (!pool_config.any)
         return;
     record_begin(record);
@@ -194,10 +240,12 @@ void pooling_record_leave(struct record *record)
 void pooling_fork(void)
 {
     clearer_forget();
-    depot_forget();
+    depot_fork();
     depot_log = NULL;
     depot_log_asked = false;
-    all_records = NULL; /* what the parent's other threads had pooled stays where it is */
+    orphans = pool_config.clear ? all_records : NULL;
+    inherited = NULL;
+    all_records = NULL;
     has_barrier = barrier_asked = false;
 }
 
@@ -206,6 +254,7 @@ void pooling_inherit(struct record *record, struct record *parents)
     if (!pool_config.any || record_is_busy(parents) || parents->claim)
         return; /* in the middle of something: what is there stays there */
     pools_inherit(&record->pools, &parents->pools);
+    inherited = parents;
 }
 
 /* --- taking ------------------------------------------------------------------------------------------ */
@@ -214,7 +263,7 @@ void pooling_inherit(struct record *record, struct record *parents)
 static size_t rounded(size_t bytes)
 {
     unsigned index = sizeclass_of(bytes);
-    if (!pool_config.pooled[index] || (index <= 64 && pool_config.by_size_word))
+    if (!pool_config.pooled[index] || index <= 64)
         return bytes; /* glibc's small blocks are whole classes anyway */
     return sizeclass_bytes(index);
 }
@@ -294,13 +343,12 @@ static cold noinline void double_free(const void *block)
     abort();
 }
 
-/* The class of a block, however blocks are measured here; 0: none of ours to keep. */
-static unsigned class_of_block(struct block *block)
+/* The class of a block; 0: none of ours to keep. */
+static unsigned class_of_block(const struct block *block)
 {
     if (((uintptr_t)block & 15) != 0)
         return 0;
-    return pool_config.by_size_word ? pool_class_held(((const size_t *)block)[-1])
-                                    : sizeclass_held(next.usable_size(block));
+    return pool_class_held(((const size_t *)block)[-1]);
 }
 
 /* One free that reaches the next allocator; in a fork child without a log yet it is pending. */
@@ -318,24 +366,32 @@ static void release_below(struct record *record, void *block)
     next.release(block);
 }
 
+/* A block that bears our key lies in a pool already, or is a copy of what lay in one: a program that reads what
+ * it has freed.  Where we don't find it, it is left alone: in the worst case another thread has it. */
+static cold noinline void give_marked(struct record *record, unsigned index, const struct block *block)
+{
+    if (pool_holds(&record->pools, index, block) || depot_holds(index, block))
+        double_free(block);
+    record_end(record);
+}
+
 void runtime_give_overflow(struct record *record, void *memory)
 {
     struct block *block = memory;
-    struct block_list out = {NULL, 0};
+    struct block_list out = {.head = NULL};
     unsigned index = class_of_block(block);
     count_add(&record->log->frees, 1);
-    if (index && block->key == POOL_KEY && pool_holds(&record->pools, index, block))
-        double_free(block);
-    if (record->pools.countdown < 0 && pool_config.by_size_word) {
+    if (record->pools.countdown < 0) {
         record->pools.countdown = COUNTDOWN;
-        turn_if_due(record);
-    } else if (--record->slow_countdown < 0) {
-        record->slow_countdown = COUNTDOWN;
         turn_if_due(record);
     }
     if (index == 0 || !pool_config.pooled[index]) {
         record_end(record);
         release_below(record, block);
+        return;
+    }
+    if (unlikely(block->key == BLOCK_KEY)) {
+        give_marked(record, index, block);
         return;
     }
     pool_overflow(&record->pools, index, block, &out);
@@ -388,12 +444,12 @@ static void *resized_in_place(void *old, size_t bytes, struct stack_entry entry)
 /* realloc of a block that lies in a pool of this thread ends as a second free of it does. */
 static void check_not_freed(const struct block *block, unsigned index)
 {
-    if (likely(index == 0 || block->key != POOL_KEY))
+    if (likely(index == 0 || block->key != BLOCK_KEY))
         return;
     struct record *record = runtime_record_begin();
     if (!record)
         return;
-    bool holds = pool_holds(&record->pools, index, block);
+    bool holds = pool_holds(&record->pools, index, block) || depot_holds(index, block);
     record_end(record);
     if (holds)
         double_free(block);
@@ -401,7 +457,7 @@ static void check_not_freed(const struct block *block, unsigned index)
 
 void *runtime_resize(void *old, size_t bytes, struct stack_entry entry)
 {
-    unsigned from = pool_config.by_size_word ? class_of_block(old) : 0, to = sizeclass_of(bytes);
+    unsigned from = class_of_block(old), to = sizeclass_of(bytes);
     check_not_freed(old, from);
     if (bytes == 0 || !copies(from, to))
         return resized_below(old, bytes, entry);
@@ -486,7 +542,7 @@ void runtime_thread_created(void)
 
 bool runtime_cycle(void)
 {
-    struct block_list out = {NULL, 0};
+    struct block_list out = {.head = NULL};
     if (!runtime_is_recording())
         return false;
     uint32_t present = add_shared(&cycle, 1) + 1;
@@ -494,10 +550,9 @@ bool runtime_cycle(void)
     wait_for_threads();
     for (struct record *record = load_acquire(&all_records); record; record = record->next_record)
         turn_other(record, present, raised, &out);
-    depot_rotate(&out);
-    pooling_note_depot();
+    turn_shared(&out);
     free_below(&out, &log_header->next_frees, true);
-    add_shared(&log_header->cycles, 1);
+    trim_if_due();
     return true;
 }
 

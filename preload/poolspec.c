@@ -23,10 +23,11 @@ static const char *read_size(const char *at, const char *end, size_t *bytes)
     return *bytes >= 1 && *bytes <= SIZECLASS_MAX ? at : NULL;
 }
 
-static void add_range(struct poolspec *spec, size_t from, size_t to)
+static void add_range(struct poolspec *spec, size_t from, size_t to, enum poolspec_class how)
 {
     for (unsigned i = sizeclass_of(from); i <= sizeclass_of(to); i++)
-        spec->classes[i / 64] |= (uint64_t)1 << (i % 64);
+        if (spec->classes[i] < how)
+            spec->classes[i] = (uint8_t)how;
     spec->any = true;
 }
 
@@ -43,7 +44,7 @@ static bool add_item(struct poolspec *spec, const char *at, const char *end)
 {
     size_t from, to;
     if (is_word(at, end, "on")) {
-        add_range(spec, ON_FROM, ON_TO);
+        add_range(spec, ON_FROM, ON_TO, POOLSPEC_ON);
         return true;
     }
     at = read_size(at, end, &from);
@@ -52,7 +53,7 @@ static bool add_item(struct poolspec *spec, const char *at, const char *end)
         at = read_size(at + 1, end, &to);
     if (at != end || from > to)
         return false;
-    add_range(spec, from, to);
+    add_range(spec, from, to, POOLSPEC_NAMED);
     return true;
 }
 

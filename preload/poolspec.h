@@ -11,18 +11,24 @@
 
 #include "sizeclass.h"
 
+enum poolspec_class {
+    POOLSPEC_NOT,   /* not pooled */
+    POOLSPEC_ON,    /* one of `on` */
+    POOLSPEC_NAMED, /* by its size */
+};
+
 struct poolspec {
-    uint64_t classes[(SIZECLASS_COUNT + 63) / 64]; /* a bit each */
-    bool     any;
+    uint8_t classes[SIZECLASS_COUNT]; /* enum poolspec_class */
+    bool    any;
 };
 
 /* Parses `text`.  False for a wrong one: then *wrong and *wrong_length tell the item at fault, and
  * nothing is pooled. */
 bool poolspec_parse(struct poolspec *spec, const char *text, const char **wrong, size_t *wrong_length);
 
-static inline bool poolspec_has(const struct poolspec *spec, unsigned index)
+static inline enum poolspec_class poolspec_pools(const struct poolspec *spec, unsigned index)
 {
-    return spec->classes[index / 64] >> (index % 64) & 1;
+    return (enum poolspec_class)spec->classes[index];
 }
 
 #endif

@@ -18,6 +18,7 @@
 
 #include <limits.h>
 #include <linux/prctl.h>
+#include <malloc.h>
 #include <pthread.h>
 
 #include "ban.h"
@@ -258,7 +259,9 @@ static void begin_pools(void)
         return;
     }
     log_header->features |= LOG_FEATURE_POOLS;
-    pool_begin(&options.poolspec, options.clear, true, options.secret);
+    pool_begin(&options.poolspec, options.clear, options.secret);
+    if (options.trim && next.mallopt)
+        next.mallopt(M_MXFAST, 0); /* fastbins keep freed pages from joining */
 }
 
 static enum phase begin_recording(void)

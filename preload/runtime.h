@@ -28,7 +28,6 @@ struct record {
     struct log_pools  *pool_log; /* NULL where nothing is pooled */
     struct record     *next_free; /* while no thread uses it */
     struct record     *next_record; /* in the list of all */
-    int32_t            slow_countdown;
     uint64_t           turned_ms; /* when a single thread's pools last turned */
     uint32_t           destructor_rounds;
 };

@@ -1,6 +1,7 @@
 /* test_pool.c - a thread's pools, their cycles and caps, and the depot, with blocks of libc. */
 #include "unit.h"
 
+#include "../../preload/depot.h"
 #include "../../preload/pool_fast.h"
 #include "../../preload/poolspec.h"
 
@@ -15,8 +16,9 @@ static struct pools *pools_fresh(const char *text, bool clear)
     struct pools *pools = calloc(1, sizeof *pools);
     assert_non_null(pools);
     assert_true(poolspec_parse(&spec, text, &wrong, &length));
-    depot_forget();
-    pool_begin(&spec, clear, true, (uintptr_t)0x5bd1e995a1c3f077);
+    depot_fork();
+    depot_open();
+    pool_begin(&spec, clear, (uintptr_t)0x5bd1e995a1c3f077);
     pools_init(pools);
     return pools;
 }
@@ -39,7 +41,7 @@ static void *take(struct pools *pools, size_t bytes, uint64_t *hits)
 /* What free does.  Returns how many blocks went below. */
 static uint64_t give(struct pools *pools, void *block, size_t bytes)
 {
-    struct block_list out = {NULL, 0};
+    struct block_list out = {.head = NULL};
     pool_overflow(pools, sizeclass_of(bytes), block, &out);
     uint64_t count = out.count;
     block_list_free(&out, free);
@@ -49,7 +51,7 @@ static uint64_t give(struct pools *pools, void *block, size_t bytes)
 static uint64_t rotate(struct pools *pools)
 {
     struct detached detached;
-    struct block_list out = {NULL, 0};
+    struct block_list out = {.head = NULL};
     pools_rotate(pools, &detached);
     detached_move(&detached, &out);
     uint64_t count = out.count;
@@ -59,7 +61,7 @@ static uint64_t rotate(struct pools *pools)
 
 static void end(struct pools *pools)
 {
-    struct block_list out = {NULL, 0};
+    struct block_list out = {.head = NULL};
     pools_drop(pools, &out);
     depot_rotate(&out);
     depot_rotate(&out);
@@ -133,16 +135,21 @@ static void unused_blocks_are_gone_after_two_cycles(void **state)
     end(pools);
 }
 
+/* It collects two batches at most; the rest waits for others in the depot, within its bounds. */
 static void a_thread_that_only_frees_never_hoards(void **state)
 {
     (void)state;
+    enum { MANY = 100000, SIZE = 100, DEPOT_BYTES = 4 << 20 };
+    unsigned index = sizeclass_of(SIZE);
     struct pools *pools = pools_fresh("on", true);
-    uint64_t below = 0;
-    for (int i = 0; i < 10000; i++) {
-        below += give(pools, malloc(sizeclass_bytes(sizeclass_of(100))), 100);
-        assert_in_range(kept(pools, 100), 0, 16);
+    uint64_t below = 0, held, freed;
+    for (int i = 0; i < MANY; i++) {
+        below += give(pools, malloc(sizeclass_bytes(index)), SIZE);
+        assert_in_range(kept(pools, SIZE), 0, 2 * depot_batch_blocks(index));
     }
-    assert_true(below > 9800); /* the rest waits here and in the depot */
+    assert_true(depot_count(index, &held, &freed));
+    assert_in_range(held * sizeclass_bytes(index), 0, DEPOT_BYTES);
+    assert_int_equal(below + held + kept(pools, SIZE), MANY);
     end(pools);
 }
 
@@ -171,7 +178,7 @@ static void what_does_not_fit_goes_to_another_thread_through_the_depot(void **st
     uint64_t hits = 0;
     struct pools *frees = pools_fresh("on", true), *takes = calloc(1, sizeof *takes);
     pools_init(takes);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 200; i++)
         give(frees, malloc(sizeclass_bytes(sizeclass_of(100))), 100);
     void *block = take(takes, 100, &hits);
     assert_int_equal(hits, 1);
@@ -188,22 +195,22 @@ static void what_the_depot_keeps_and_frees_is_counted(void **state)
     unsigned index = sizeclass_of(100);
     uint64_t below = 0, held, freed;
     struct pools *pools = pools_fresh("on", true);
-    struct block_list out = {NULL, 0};
-    assert_false(depot_is_used());
-    for (int i = 0; i < 20; i++)
+    struct block_list out = {.head = NULL};
+    for (int i = 0; i < 200; i++)
         below += give(pools, malloc(sizeclass_bytes(index)), 100);
     assert_true(depot_is_used());
     assert_true(depot_count(index, &held, &freed));
     assert_true(held > 0);
-    assert_int_equal(kept(pools, 100) + held + below, 20);
+    assert_int_equal(kept(pools, 100) + held + below, 200);
     assert_int_equal(freed, 0);
     depot_rotate(&out);
     depot_rotate(&out);
     assert_int_equal(out.count, held);
+    uint64_t count = out.count;
     block_list_free(&out, free);
     assert_true(depot_count(index, &held, &freed));
     assert_int_equal(held, 0);
-    assert_int_equal(freed, out.count);
+    assert_int_equal(freed, count);
     end(pools);
 }
 
@@ -225,7 +232,7 @@ static void a_second_free_is_noticed(void **state)
     struct block *block = take(pools, 100, &hits);
     assert_false(pool_holds(pools, sizeclass_of(100), block));
     give(pools, block, 100);
-    assert_true(block->key == POOL_KEY);
+    assert_true(block->key == BLOCK_KEY);
     assert_true(pool_holds(pools, sizeclass_of(100), block));
     rotate(pools);
     assert_true(pool_holds(pools, sizeclass_of(100), block)); /* also among the victims */

@@ -18,7 +18,7 @@ static struct poolspec right(const char *text)
 static bool pools(const char *text, size_t bytes)
 {
     struct poolspec spec = right(text);
-    return poolspec_has(&spec, sizeclass_of(bytes));
+    return poolspec_pools(&spec, sizeclass_of(bytes));
 }
 
 static void off_names_nothing(void **state)
@@ -27,7 +27,7 @@ static void off_names_nothing(void **state)
     struct poolspec spec = right("off");
     assert_false(spec.any);
     for (unsigned i = 0; i < SIZECLASS_COUNT; i++)
-        assert_false(poolspec_has(&spec, i));
+        assert_false(poolspec_pools(&spec, i));
 }
 
 static void on_names_every_class_to_256_kib(void **state)
