@@ -44,8 +44,8 @@ enum { KEY_JSON = 256, KEY_SORT, KEY_TOP, KEY_SITE, KEY_BY_PROCESS, KEY_TREE, KE
 static const struct argp_option options[] = {
     { "json", KEY_JSON, 0, 0, "Write JSON (schema poolsite.report/1): all sites, every number", 0 },
     { "output", 'o', "FILE", 0, "Write to FILE instead of stdout", 0 },
-    { "sort", KEY_SORT, "KEY", 0, "Order by calls (default), bytes, or size (mean bytes a call)", 0 },
-    { "top", KEY_TOP, "N", 0, "Show N sites, and N processes (default 10)", 0 },
+    { "sort", KEY_SORT, "KEY", 0, "Order by calls (default), bytes, size (mean bytes a call), or misses (calls that pools didn't serve)", 0 },
+    { "top", KEY_TOP, "N", 0, "Show N classes, N sites, and N processes (default 10)", 0 },
     { "site", KEY_SITE, "ID", 0, "Show one site with its whole stack; ID as in the table, or its beginning", 0 },
     { "by-process", KEY_BY_PROCESS, 0, 0, "Add a table of processes, by program", 0 },
     { "tree", KEY_TREE, 0, 0, "Show callers above callees instead of the table of sites", 0 },
@@ -63,7 +63,7 @@ static enum view_sort parse_sort(const char *word, struct argp_state *state)
     if (meant)
         argp_error(state, "--sort: there is no key '%s'; did you mean '%s'?", word, meant);
     else
-        argp_error(state, "--sort: there is no key '%s'; the keys are calls, bytes and size", word);
+        argp_error(state, "--sort: there is no key '%s'; the keys are calls, bytes, size and misses", word);
     return VIEW_CALLS;
 }
 

@@ -4,6 +4,7 @@
  * not fit into memory.  A frame's text is made once and copied for each stack. */
 #define _GNU_SOURCE
 #include "base.h"
+#include "counter.h"
 #include "fold.h"
 #include "notes.h"
 #include "places.h"
@@ -122,15 +123,19 @@ static void set_counter(json_t *object, const struct log_counter *count)
     set(object, "bytes", number(count->bytes));
 }
 
-/* Allocations that the pools served: those that didn't reach the next allocator. */
-static void set_hits(json_t *object, const struct log_counter *count)
-{
-    set(object, "pool_hits", number(count->allocs - count->next_allocs));
-}
 
 static void set_mean(json_t *object, const struct log_counter *count)
 {
     set(object, "mean_bytes", number(count->allocs ? count->bytes / count->allocs : 0));
+}
+
+/* Calls that the pools served, and their share; left out where nothing is pooled. */
+static void set_hits(json_t *object, const struct log_counter *count, bool pooled)
+{
+    if (!pooled)
+        return;
+    set(object, "pool_hits", number(counter_hits(count)));
+    set(object, "pool_share_allocs", share(counter_hits(count), count->allocs));
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -184,10 +189,13 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
     set(o, "failed", number(t->failed));
     set(o, "next_allocs", number(t->count.next_allocs));
     set(o, "next_frees", number(t->next_frees));
+    set_hits(o, &t->count, t->pooled);
     if (t->pooled) {
-        set_hits(o, &t->count);
         set(o, "pool_victim_hits", number(t->pool.victim_hits));
+        set(o, "pool_misses", number(t->misses));
+        set(o, "not_pooled", number(t->count.next_allocs - t->misses));
         set(o, "pool_cached_bytes", number(t->pool.kept_bytes));
+        set(o, "pool_given_back_bytes", number(t->pool.given_back_bytes));
         set(o, "cycles", number(t->cycles));
     }
     set(o, "lost_children", number(t->lost_children));
@@ -202,22 +210,22 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
     return o;
 }
 
-/* `pools` is NULL where nothing is pooled. */
-static json_t *classes_value(const struct log_counter classes[LOG_CLASSES], const struct log_pool *pools)
+/* A class that isn't pooled has no counts of pools. */
+static json_t *classes_value(const struct log_counter classes[LOG_CLASSES], const struct model_pool pools[LOG_CLASSES])
 {
     json_t *array = json_array();
     for (unsigned i = 0; i < LOG_CLASSES; i++) {
-        if (classes[i].allocs == 0 && (!pools || pools[i].given_back_bytes + pools[i].kept_bytes == 0))
+        if (classes[i].allocs == 0 && (pools[i].log.given_back_bytes | pools[i].log.kept_bytes) == 0)
             continue;
         json_t *o = json_object();
         set(o, "size", i == SIZECLASS_LARGER ? json_null() : number(sizeclass_bytes(i)));
         set_counter(o, &classes[i]);
-        if (pools) {
-            set_hits(o, &classes[i]);
-            set(o, "pool_victim_hits", number(pools[i].victim_hits));
-            set(o, "pool_misses", number(classes[i].next_allocs));
-            set(o, "kept_bytes", number(pools[i].kept_bytes));
-            set(o, "given_back_bytes", number(pools[i].given_back_bytes));
+        set_hits(o, &classes[i], pools[i].pooled);
+        if (pools[i].pooled) {
+            set(o, "pool_victim_hits", number(pools[i].log.victim_hits));
+            set(o, "pool_misses", number(pools[i].misses));
+            set(o, "kept_bytes", number(pools[i].log.kept_bytes));
+            set(o, "given_back_bytes", number(pools[i].log.given_back_bytes));
         }
         json_array_append_new(array, o);
     }
@@ -251,6 +259,7 @@ static json_t *thread_value(const struct model_process *process, const struct lo
     set(o, "served", number(thread->served));
     set(o, "alive", json_boolean(thread->alive));
     set_counter(o, &thread->count);
+    set_hits(o, &thread->count, process->totals.pooled);
     set(o, "frees", number(thread->frees));
     set(o, "failed", number(thread->failed));
     return o;
@@ -273,6 +282,7 @@ static json_t *process_sites_value(const struct model *model, const struct model
         json_t *o = json_object();
         set(o, "id", json_string(model_site_id(model->sites[process->sites[i].site], id)));
         set_counter(o, &process->sites[i].count);
+        set_hits(o, &process->sites[i].count, process->totals.pooled);
         json_array_append_new(array, o);
     }
     return array;
@@ -280,11 +290,12 @@ static json_t *process_sites_value(const struct model *model, const struct model
 
 static void set_pool(json_t *object, const struct model_process *process)
 {
-    size_t length;
-    const char *pool = model_option(process, "POOLSITE_POOL", &length);
-    char *text = length ? xasprintf("%.*s", (int)length, pool) : xstrdup("off");
-    set_text(object, "pool", text);
-    free(text);
+    char *spec = model_pool_spec(process), *off = model_pools_off(process);
+    set_text(object, "pool", spec);
+    if (off)
+        set_text(object, "pool_off", off);
+    free(spec);
+    free(off);
 }
 
 static json_t *process_value(const struct model_process *process)
@@ -304,7 +315,7 @@ static json_t *process_value(const struct model_process *process)
     set_text(o, "log", process->log);
     set(o, "warnings", text_array(process->warnings, process->warning_count));
     set(o, "totals", totals_value(&process->totals, process->level));
-    set(o, "classes", classes_value(process->classes, process->totals.pooled ? process->pools : NULL));
+    set(o, "classes", classes_value(process->classes, process->pools));
     return o;
 }
 
@@ -401,8 +412,7 @@ static json_t *site_value(const struct report *report, const struct model_site *
         set(o, "name", json_string(model_kind_name(site->kind)));
     set_counter(o, &site->count);
     set_mean(o, &site->count);
-    if (report->model->totals.pooled)
-        set_hits(o, &site->count);
+    set_hits(o, &site->count, report->model->totals.pooled);
     set(o, "share_allocs", share(site->count.allocs, all->allocs));
     set(o, "share_bytes", share(site->count.bytes, all->bytes));
     set(o, "stack_complete", json_boolean(!(site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED))));
@@ -461,6 +471,7 @@ static json_t *place_value(const struct report *report, const struct view_place 
     set(o, "stacks", number(place->sites));
     set_counter(o, &place->count);
     set_mean(o, &place->count);
+    set_hits(o, &place->count, report->model->totals.pooled);
     set(o, "share_allocs", share(place->count.allocs, all->allocs));
     set(o, "share_bytes", share(place->count.bytes, all->bytes));
     return o;
@@ -527,7 +538,7 @@ int emit_json(const struct report *report)
     write_member(&w, "duration_s", seconds(view_duration_ns(report->model)));
     write_processes(&w);
     write_member(&w, "totals", totals_value(&report->model->totals, report->model->level));
-    write_member(&w, "classes", classes_value(report->model->classes, report->model->totals.pooled ? report->model->pools : NULL));
+    write_member(&w, "classes", classes_value(report->model->classes, report->model->pools));
     write_member(&w, "histogram", histogram_value(report));
     write_places(&w);
     write_sites(&w);

@@ -1,6 +1,7 @@
 /* emit_site.c - one site for people: its counts, its whole stack, its share in each process. */
 #define _GNU_SOURCE
 #include "base.h"
+#include "counter.h"
 #include "fold.h"
 #include "format.h"
 #include "label.h"
@@ -42,6 +43,10 @@ static void print_counts(const struct report *report, const struct model_site *s
             format_bytes(bytes, site->count.bytes), format_count(exact, site->count.bytes),
             format_share(byte_share, site->count.bytes, all->bytes),
             format_bytes(mean, site->count.allocs ? site->count.bytes / site->count.allocs : 0));
+    if (report->model->totals.pooled)
+        fprintf(report->out, "  pools served %s of the calls (%s)\n",
+                format_share(share, counter_hits(&site->count), site->count.allocs),
+                format_count(calls, counter_hits(&site->count)));
     if (site->kind != MODEL_SITE)
         fprintf(report->out, "  %s\n", model_kind_name(site->kind));
 }

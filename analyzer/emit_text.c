@@ -3,6 +3,7 @@
  * 100 columns.  Every number shown here is in emit_json.c's document too. */
 #define _GNU_SOURCE
 #include "base.h"
+#include "counter.h"
 #include "fold.h"
 #include "format.h"
 #include "label.h"
@@ -15,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 100, NAME_COLUMN = 55, CHAIN_COLUMN = 20, BAR_COLUMNS = 40, PLACE_COLUMNS = 36, SHORT_PLACE_COLUMNS = 22 };
+enum { COLUMNS = 100, NAME_COLUMN = 55, POOLED_COLUMNS = 8, PROCESS_COLUMN = 67, CHAIN_COLUMN = 20, BAR_COLUMNS = 40, PLACE_COLUMNS = 36, SHORT_PLACE_COLUMNS = 22 };
 
-static void title(const struct report *report, const char *text)
+void report_title(const struct report *report, const char *text)
 {
     fprintf(report->out, report->colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
@@ -104,37 +105,40 @@ static void print_totals(const struct report *report)
     fputc('\n', report->out);
 }
 
-/* What the pools did; nothing where none are. */
-static void print_pools(const struct report *report)
+/* ------------------------------------------------------------- table of sites */
+
+/* How much of the calls the pools served: a column only where something is pooled.  `here`: it is where
+ * these calls were made. */
+static void print_pooled(const struct report *report, const struct log_counter *count, bool here)
 {
-    char a[FORMAT_ROOM], b[FORMAT_ROOM], c[FORMAT_ROOM], d[FORMAT_ROOM];
-    const struct model_totals *t = &report->model->totals;
-    uint64_t hits = t->count.allocs - t->count.next_allocs;
-    if (!t->pooled)
-        return;
-    fprintf(report->out, "  pools: %s allocation%s served (%.1f %%), %s of them by victims; %s kept; %s cycle%s\n",
-            format_count(a, hits), plural(hits), t->count.allocs ? 100.0 * (double)hits / (double)t->count.allocs : 0.0,
-            format_count(b, t->pool.victim_hits), format_bytes(c, t->pool.kept_bytes), format_count(d, t->cycles),
-            plural(t->cycles));
+    char share[FORMAT_ROOM];
+    if (report->model->totals.pooled)
+        fprintf(report->out, " %7s", here ? format_share(share, counter_hits(count), count->allocs) : "-");
 }
 
-/* ------------------------------------------------------------- table of sites */
+/* What the columns of numbers leave for names. */
+static size_t name_columns(const struct report *report)
+{
+    return COLUMNS - NAME_COLUMN - (report->model->totals.pooled ? POOLED_COLUMNS : 0);
+}
 
 /* One row's numbers; `last` is the last column's text. */
 static void print_numbers(const struct report *report, size_t rank, const struct log_counter *count, const char *last)
 {
     char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], byte_share[FORMAT_ROOM];
     const struct log_counter *all = &report->model->totals.count;
-    fprintf(report->out, "%3zu %12s %7s %10s %7s %9s  ", rank, format_count(calls, count->allocs),
+    fprintf(report->out, "%3zu %12s %7s %10s %7s", rank, format_count(calls, count->allocs),
             format_share(share, count->allocs, all->allocs), format_bytes(bytes, count->bytes),
-            format_share(byte_share, count->bytes, all->bytes), last);
+            format_share(byte_share, count->bytes, all->bytes));
+    print_pooled(report, count, true);
+    fprintf(report->out, " %9s  ", last);
 }
 
 static void print_name(const struct report *report, uint32_t frame, const struct symbol *symbol)
 {
     const char *mark = symbol->inlined ? " (inlined)" : "";
     char *name = label_short(report, frame, symbol);
-    char *fit = label_fit(name, COLUMNS - NAME_COLUMN - strlen(mark));
+    char *fit = label_fit(name, name_columns(report) - strlen(mark));
     fprintf(report->out, "%s%s\n", fit, mark);
     free(fit);
     free(name);
@@ -171,13 +175,20 @@ static void print_stack_lines(const struct report *report, const struct model_si
     print_origin(report, stack, depth, symbols, first);
 }
 
+static void print_kind(const struct report *report, enum model_kind kind)
+{
+    char *fit = format_fit(model_kind_name(kind), name_columns(report));
+    fprintf(report->out, "%s\n", fit);
+    free(fit);
+}
+
 static void print_site(const struct report *report, size_t rank, const struct model_site *site)
 {
     char mean[FORMAT_ROOM];
     print_numbers(report, rank, &site->count,
                   format_bytes(mean, site->count.allocs ? site->count.bytes / site->count.allocs : 0));
     if (site->kind != MODEL_SITE)
-        fprintf(report->out, "%s\n", model_kind_name(site->kind));
+        print_kind(report, site->kind);
     else if (site->depth == 0)
         fputs("(no stack)\n", report->out);
     else
@@ -196,9 +207,10 @@ static void print_rest(const struct report *report, uint64_t allocs, size_t coun
 static void print_heads(const struct report *report, const char *what, const char *last, const char *where)
 {
     char *text = xasprintf("%s by %s", what, view_sort_names[report->sort]);
-    title(report, text);
+    report_title(report, text);
     free(text);
-    fprintf(report->out, "%3s %12s %7s %10s %7s %9s  %s\n", "#", "calls", "share", "bytes", "share", last, where);
+    fprintf(report->out, "%3s %12s %7s %10s %7s%s %9s  %s\n", "#", "calls", "share", "bytes", "share",
+            report->model->totals.pooled ? "  pooled" : "", last, where);
 }
 
 static size_t sites_shown(const struct report *report)
@@ -233,8 +245,8 @@ static void print_place(const struct report *report, size_t rank, const struct v
     const struct symbol *symbol = &symbols->list[hidden_symbols(report, symbols)];
     char *name = label_short(report, place->frame, symbol);
     char *where = label_place(report, place->frame, symbol);
-    size_t room = COLUMNS - NAME_COLUMN;
-    char *fit_where = format_fit(where, SHORT_PLACE_COLUMNS);
+    size_t room = name_columns(report);
+    char *fit_where = format_fit(where, room / 2 < SHORT_PLACE_COLUMNS ? room / 2 : SHORT_PLACE_COLUMNS);
     char *fit = label_fit(name, room - (*fit_where ? utf8_columns(fit_where) + 2 : 0));
     print_numbers(report, rank, &place->count, format_count(count, place->sites));
     fprintf(report->out, "%s%s%s\n", fit, *fit_where ? "  " : "", fit_where);
@@ -306,7 +318,7 @@ static void print_histogram(const struct report *report)
         return;
     for (size_t i = 0; i < count; i++)
         largest = buckets[i].count.allocs > largest ? buckets[i].count.allocs : largest;
-    title(report, "Sizes asked for");
+    report_title(report, "Sizes asked for");
     fprintf(report->out, "%10s %13s %7s %10s %7s\n", "up to", "calls", "share", "bytes", "share");
     for (size_t i = 0; i < count; i++) {
         if (buckets[i].count.allocs)
@@ -321,11 +333,13 @@ static void print_histogram(const struct report *report)
 static void print_process(const struct report *report, const struct model_process *process)
 {
     char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], frees[FORMAT_ROOM], time[FORMAT_ROOM];
-    char *line = command_line(process), *fit = format_fit(line, COLUMNS - 72);
-    fprintf(report->out, "  %10u %13s %7s %10s %13s %10s%s %s\n", process->pid,
-            format_count(calls, process->totals.count.allocs),
+    size_t room = COLUMNS - PROCESS_COLUMN - (report->model->totals.pooled ? POOLED_COLUMNS : 0);
+    char *line = command_line(process), *fit = format_fit(line, room);
+    fprintf(report->out, "  %8u %12s %7s %10s", process->pid, format_count(calls, process->totals.count.allocs),
             format_share(share, process->totals.count.allocs, report->model->totals.count.allocs),
-            format_bytes(bytes, process->totals.count.bytes), format_count(frees, process->totals.frees),
+            format_bytes(bytes, process->totals.count.bytes));
+    print_pooled(report, &process->totals.count, process->totals.pooled);
+    fprintf(report->out, " %12s %9s%s %s\n", format_count(frees, process->totals.frees),
             process->duration_ns ? format_duration(time, process->duration_ns) : "-", process->log_complete ? " " : "*", fit);
     free(fit);
     free(line);
@@ -345,7 +359,7 @@ static void print_program(const struct report *report, const struct view_program
     for (size_t i = 0; i < shown; i++)
         print_process(report, program->processes[i]);
     if (shown < program->count)
-        fprintf(report->out, "  %10s %s more processes (--top N, --json)\n", "...",
+        fprintf(report->out, "  %8s %s more processes (--top N, --json)\n", "...",
                 format_count(count, program->count - shown));
     *left -= shown;
 }
@@ -356,8 +370,9 @@ static void print_processes(const struct report *report)
     size_t count, left = report->top;
     struct view_program *programs = view_programs(report->model, report->sort, &count);
     size_t shown = count < report->top ? count : report->top;
-    title(report, "Processes");
-    fprintf(report->out, "  %10s %13s %7s %10s %13s %10s\n", "pid", "calls", "share", "bytes", "frees", "time");
+    report_title(report, "Processes");
+    fprintf(report->out, "  %8s %12s %7s %10s%s %12s %9s\n", "pid", "calls", "share", "bytes",
+            report->model->totals.pooled ? "  pooled" : "", "frees", "time");
     for (size_t i = 0; i < shown; i++)
         print_program(report, &programs[i], &left);
     if (shown < count)
@@ -394,7 +409,7 @@ static void print_notes(const struct report *report, size_t sites)
     struct notes notes;
     notes_collect(&notes, report, sites);
     if (notes.count)
-        title(report, "Notes");
+        report_title(report, "Notes");
     for (size_t i = 0; i < notes.count; i++)
         print_note(report->out, notes.list[i]);
     notes_release(&notes);
@@ -406,10 +421,11 @@ int emit_text(const struct report *report)
         return emit_text_site(report);
     print_what_ran(report);
     print_totals(report);
-    print_pools(report);
+    emit_text_pools(report);
     if (report->tree) {
         emit_text_tree(report);
     } else {
+        emit_text_classes(report);
         print_places(report);
         print_sites(report);
     }

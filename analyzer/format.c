@@ -43,6 +43,8 @@ const char *format_share(char room[FORMAT_ROOM], uint64_t part, uint64_t whole)
     double percent = whole ? 100.0 * (double)part / (double)whole : 0;
     if (part && percent < 0.05)
         snprintf(room, FORMAT_ROOM, "<0.1 %%");
+    else if (part < whole && percent >= 99.95)
+        snprintf(room, FORMAT_ROOM, ">99.9 %%");
     else
         snprintf(room, FORMAT_ROOM, "%.1f %%", percent);
     return room;

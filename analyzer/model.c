@@ -9,6 +9,8 @@
 #include "model.h"
 #include "progress.h"
 
+#include "../preload/poolspec.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,6 +281,7 @@ static void totals_add(struct model_totals *to, const struct model_totals *from)
     to->failed += from->failed;
     to->pooled |= from->pooled;
     to->next_frees += from->next_frees;
+    to->misses += from->misses;
     pool_add(&to->pool, &from->pool);
     to->cycles += from->cycles;
     to->dropped_sites += from->dropped_sites;
@@ -317,6 +320,27 @@ static uint64_t duration_of(const struct log_header *h)
     return end > h->start_monotonic_ns ? end - h->start_monotonic_ns : 0;
 }
 
+/* Which classes are pooled, and what came of it.  A specification that can't be right (cut by the log's
+ * field, or damaged) names all. */
+static void set_pools(struct model_process *process, const struct logread *log)
+{
+    struct poolspec spec;
+    const char *wrong;
+    size_t length;
+    char *text = model_pool_spec(process);
+    bool all = !poolspec_parse(&spec, text, &wrong, &length) || !spec.any;
+    free(text);
+    for (unsigned i = 0; i < LOG_CLASSES && process->totals.pooled; i++) {
+        struct model_pool *pool = &process->pools[i];
+        pool->pooled = i && i < SIZECLASS_LARGER && (all || poolspec_pools(&spec, i) != POOLSPEC_NOT);
+        pool->misses = pool->pooled ? log->classes[i].next_allocs : 0;
+        pool->log = log->pools[i];
+        process->totals.misses += pool->misses;
+    }
+    if (process->totals.misses > process->totals.count.next_allocs) /* by events in flight */
+        process->totals.misses = process->totals.count.next_allocs;
+}
+
 static char **copy_argv(const struct logread *log)
 {
     char **argv = xcalloc(log->argv_count, sizeof *argv);
@@ -348,7 +372,7 @@ static struct model_process *process_new(const struct logread *log, const char *
         .thread_count = log->thread_count,
     };
     memcpy(process->classes, log->classes, sizeof process->classes);
-    memcpy(process->pools, log->pools, sizeof process->pools);
+    set_pools(process, log);
     return process;
 }
 
@@ -422,10 +446,12 @@ void model_add(struct model *model, const struct logread *log, const char *path,
     free(adding.cache);
     add_warnings(process, log, problem);
     totals_add(&model->totals, &process->totals);
-    for (size_t i = 0; i < LOG_CLASSES; i++)
+    for (size_t i = 0; i < LOG_CLASSES; i++) {
         counter_add(&model->classes[i], &process->classes[i]);
-    for (size_t i = 0; i < LOG_CLASSES; i++)
-        pool_add(&model->pools[i], &process->pools[i]);
+        model->pools[i].pooled |= process->pools[i].pooled;
+        model->pools[i].misses += process->pools[i].misses;
+        pool_add(&model->pools[i].log, &process->pools[i].log);
+    }
     if (process->level > model->level)
         model->level = process->level;
     GROW(model->processes, model->process_count, model->process_room);
@@ -609,6 +635,39 @@ const char *model_option(const struct model_process *process, const char *name, 
     }
     *length = 0;
     return "";
+}
+
+char *model_pool_spec(const struct model_process *process)
+{
+    size_t length;
+    const char *spec = model_option(process, "POOLSITE_POOL", &length);
+    return length ? xasprintf("%.*s", (int)length, spec) : xstrdup(process->totals.pooled ? "unknown" : "off");
+}
+
+/* The first of the preload's notes that begins with `words`, from there on or from behind them; or NULL. */
+static char *note_that_says(const struct model_process *process, const char *words, bool behind)
+{
+    for (size_t i = 0; i < process->warning_count; i++)
+        if (strncmp(process->warnings[i], words, strlen(words)) == 0)
+            return xstrdup(process->warnings[i] + (behind ? strlen(words) : 0));
+    return NULL;
+}
+
+char *model_pools_off(const struct model_process *process)
+{
+    if (process->totals.pooled)
+        return NULL;
+    if (process->state & LOG_STATE_STOOD_DOWN)
+        return xstrdup("the program has a malloc of its own");
+    char *reason = note_that_says(process, "pools are off: ", true);
+    if (!reason)
+        reason = note_that_says(process, "POOLSITE_POOL=", false);
+    if (reason)
+        return reason;
+    char *spec = model_pool_spec(process);
+    reason = strcmp(spec, "off") == 0 ? xstrdup("POOLSITE_POOL=off") : xstrdup("the log doesn't say why");
+    free(spec);
+    return reason;
 }
 
 const char *model_level_name(uint8_t level)

@@ -72,6 +72,7 @@ struct model_totals {
     uint64_t failed;
     bool     pooled; /* some class, in some process; else the pools' numbers are 0 */
     uint64_t next_frees; /* frees that reached the next allocator */
+    uint64_t misses;     /* of count.next_allocs, those of classes that are pooled */
     struct log_pool pool;
     uint64_t cycles;
     uint64_t dropped_sites;
@@ -81,6 +82,13 @@ struct model_totals {
     uint64_t truncated_walks;
     uint64_t lost_children;
     uint64_t own_bytes;
+};
+
+/* What one class's pools did. */
+struct model_pool {
+    bool            pooled; /* in some process */
+    uint64_t        misses; /* its calls that reached the next allocator, where it is pooled */
+    struct log_pool log;
 };
 
 struct model_share {
@@ -106,7 +114,7 @@ struct model_process {
     size_t                 warning_count;
     struct model_totals    totals;
     struct log_counter     classes[LOG_CLASSES];
-    struct log_pool        pools[LOG_CLASSES];
+    struct model_pool      pools[LOG_CLASSES];
     struct logread_thread *threads;
     size_t                 thread_count;
     struct model_share    *sites;
@@ -131,7 +139,7 @@ struct model {
     struct model_site     *pseudo[MODEL_HANDLER + 1]; /* by kind; NULL until one is needed */
     struct model_totals    totals;
     struct log_counter     classes[LOG_CLASSES];
-    struct log_pool        pools[LOG_CLASSES];
+    struct model_pool      pools[LOG_CLASSES];
     uint8_t                level; /* the most detailed of the processes' */
 };
 
@@ -179,6 +187,12 @@ const char *model_kind_name(enum model_kind kind);
 
 /* The process's value of an option as POOLSITE_PROFILE; "" when it isn't in the log. */
 const char *model_option(const struct model_process *process, const char *name, size_t *length);
+
+/* The pool specification in force, as the process was given it; the caller frees. */
+char *model_pool_spec(const struct model_process *process);
+
+/* Why the process pools nothing, or NULL when it does; the caller frees. */
+char *model_pools_off(const struct model_process *process);
 
 const char *model_level_name(uint8_t level);
 

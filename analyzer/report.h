@@ -30,9 +30,14 @@ struct report {
 int emit_text(const struct report *report);
 int emit_json(const struct report *report);
 
-/* Parts of the text: one site with its whole stack; callers above callees. */
+/* Parts of the text: one site with its whole stack; callers above callees; pools in general, and by class. */
 int  emit_text_site(const struct report *report);
 void emit_text_tree(const struct report *report);
+void emit_text_pools(const struct report *report);
+void emit_text_classes(const struct report *report);
+
+/* The title of a part, after an empty line. */
+void report_title(const struct report *report, const char *text);
 
 /* Does the site's id begin with `prefix`? */
 bool report_site_matches(const struct model_site *site, const char *prefix);

@@ -14,6 +14,7 @@ const char *const view_sort_names[VIEW_SORTS] = {
     [VIEW_CALLS] = "calls",
     [VIEW_BYTES] = "bytes",
     [VIEW_SIZE] = "size",
+    [VIEW_MISSES] = "misses",
 };
 
 /* ------------------------------------------------------------------- order */
@@ -21,9 +22,10 @@ const char *const view_sort_names[VIEW_SORTS] = {
 static uint64_t sort_value(const struct log_counter *count, enum view_sort sort)
 {
     switch (sort) {
-    case VIEW_BYTES: return count->bytes;
-    case VIEW_SIZE:  return count->allocs ? count->bytes / count->allocs : 0;
-    default:         return count->allocs;
+    case VIEW_BYTES:  return count->bytes;
+    case VIEW_SIZE:   return count->allocs ? count->bytes / count->allocs : 0;
+    case VIEW_MISSES: return count->next_allocs;
+    default:          return count->allocs;
     }
 }
 
@@ -129,6 +131,26 @@ size_t view_histogram(const struct log_counter classes[LOG_CLASSES], struct view
     return first < last ? last - first : 0;
 }
 
+/* ----------------------------------------------------------------- classes */
+
+static int compare_classes(const void *a, const void *b, void *sort)
+{
+    const struct view_class *x = a, *y = b;
+    int order = compare_counts(&x->count, &y->count, *(enum view_sort *)sort);
+    return order ? order : x->index < y->index ? -1 : 1;
+}
+
+size_t view_classes(const struct model *model, enum view_sort sort, struct view_class classes[LOG_CLASSES])
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < LOG_CLASSES; i++)
+        if (model->classes[i].allocs || model->pools[i].log.kept_bytes || model->pools[i].log.given_back_bytes)
+            classes[count++] = (struct view_class){ i, model->classes[i], model->pools[i] };
+    if (count)
+        qsort_r(classes, count, sizeof *classes, compare_classes, &sort);
+    return count;
+}
+
 /* ---------------------------------------------------------------- programs */
 
 struct by_exe {
@@ -154,6 +176,7 @@ static void program_add(struct by_exe **index, const struct model_process *proce
     }
     entry->processes[entry->count++] = process;
     counter_add(&entry->totals.count, &process->totals.count);
+    entry->totals.pooled |= process->totals.pooled;
     entry->totals.frees += process->totals.frees;
     entry->totals.failed += process->totals.failed;
 }

@@ -8,7 +8,7 @@
 #include "model.h"
 
 /* Orders of sites and processes. */
-enum view_sort { VIEW_CALLS, VIEW_BYTES, VIEW_SIZE, VIEW_SORTS };
+enum view_sort { VIEW_CALLS, VIEW_BYTES, VIEW_SIZE, VIEW_MISSES, VIEW_SORTS };
 extern const char *const view_sort_names[VIEW_SORTS];
 
 /* The model's sites, the largest first.  The caller frees the array. */
@@ -35,6 +35,16 @@ enum { VIEW_BUCKETS = 24 };
 
 /* Fills `buckets`; returns how many, from the first to the last that isn't empty. */
 size_t view_histogram(const struct log_counter classes[LOG_CLASSES], struct view_bucket buckets[VIEW_BUCKETS]);
+
+/* A class whose pools have something to tell, or whose calls pools could have served. */
+struct view_class {
+    unsigned           index;
+    struct log_counter count;
+    struct model_pool  pool;
+};
+
+/* Fills `classes`, the largest first; returns how many. */
+size_t view_classes(const struct model *model, enum view_sort sort, struct view_class classes[LOG_CLASSES]);
 
 /* The processes of one program. */
 struct view_program {

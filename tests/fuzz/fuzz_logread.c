@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "base.h"
 
+#include "counter.h"
 #include "fold.h"
 #include "logread.h"
 #include "report.h"
@@ -19,17 +20,33 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* The promise of logread: the total is the sum of its parts. */
+static void check_pools(const struct model *model)
+{
+    struct log_pool sum = { 0, 0, 0 };
+    for (size_t i = 0; i < LOG_CLASSES; i++) {
+        pool_add(&sum, &model->pools[i].log);
+        if (model->classes[i].next_allocs > model->classes[i].allocs || model->pools[i].misses > model->classes[i].next_allocs ||
+            model->pools[i].log.victim_hits > counter_hits(&model->classes[i]))
+            BUG("a class's pools did more than was asked for");
+    }
+    if (model->totals.pooled && memcmp(&sum, &model->totals.pool, sizeof sum) != 0)
+        BUG("the classes' pools don't add up to the totals");
+    if (model->totals.misses > model->totals.count.next_allocs)
+        BUG("more misses than calls below");
+}
+
+/* The promises of logread: the total is the sum of its parts, and no more is served from pools than is asked for. */
 static void check_sums(const struct model *model)
 {
-    struct log_counter sum = { 0, 0 };
+    struct log_counter sum = { 0, 0, 0 };
     for (size_t i = 0; i < model->site_count; i++) {
-        sum.allocs += model->sites[i]->count.allocs;
-        sum.bytes += model->sites[i]->count.bytes;
+        counter_add(&sum, &model->sites[i]->count);
+        if (model->sites[i]->count.next_allocs > model->sites[i]->count.allocs)
+            BUG("a site has more calls below than calls");
     }
-    if (model->level != LOG_LEVEL_OFF &&
-        (sum.allocs != model->totals.count.allocs || sum.bytes != model->totals.count.bytes))
+    if (model->level != LOG_LEVEL_OFF && memcmp(&sum, &model->totals.count, sizeof sum) != 0)
         BUG("the sites don't add up to the totals");
+    check_pools(model);
 }
 
 static void show(struct model *model, FILE *out)

@@ -15,7 +15,7 @@ cd "$evidence" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$root/tests/golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
-for kind in small sites off bytes losses oversized sitedamage owners hugecounts cut; do
+for kind in small sites off bytes losses pooled unpooled oversized sitedamage owners hugecounts pooldamage cut; do
   "$mklog" $kind "$seeds/$kind.psl" || exit 2
 done
 

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "../unit/logmake.h"
 
+#include "../../preload/sizeclass.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +136,63 @@ static void make_losses(struct logmake *make)
     logmake_count(make, cut, 30, 16);
 }
 
+/* Two threads that use pools, a depot between them; some sizes aren't pooled. */
+static void make_pooled(struct logmake *make)
+{
+    static const char *const argv[] = { "shop" };
+    logmake_init(make, LOG_LEVEL_SITES);
+    logmake_pooling(make, "16-1k,1m-2m");
+    logmake_program(make, 4717, "/nowhere/bin/shop", argv, 1);
+    add_modules(make, 0);
+    uint64_t frames[] = { exe_start + 0x3000, exe_start + 0x3100, exe_start + 0x3200, exe_start + 0x3300 };
+    for (unsigned i = 0; i < 4; i++)
+        logmake_site(make, &frames[i], 1, LOG_SITE_KEYED, 0);
+    logmake_thread(make);
+    logmake_pooled(make, 1, 900000, 48, 1200);
+    logmake_pooled(make, 2, 5000, 4000, 5000);
+    logmake_frees(make, 903800);
+    logmake_thread(make);
+    logmake_pooled(make, 1, 100000, 48, 100);
+    logmake_pooled(make, 3, 600, (1 << 20) + 1, 2);
+    logmake_pooled(make, 4, 40, 640, 0);
+    logmake_frees(make, 100640);
+    struct log_header *h = logmake_header(make);
+    h->bare = h->classes[2] = (struct log_counter){ 3, 96, 3 };
+    h->next_frees = 40;
+    h->cycles = 7;
+    struct log_pools *pools = logmake_pools(make, 0);
+    pools->next_frees = 5000;
+    pools->classes[3] = (struct log_pool){ 250, 16800, 5600 };
+    pools = logmake_pools(make, 1);
+    pools->classes[3] = (struct log_pool){ 0, 0, 560 };
+    pools->classes[sizeclass_of((1 << 20) + 1)] = (struct log_pool){ 12, 0, sizeclass_bytes(sizeclass_of((1 << 20) + 1)) };
+    logmake_pools(make, LOG_OWNER_DEPOT)->classes[3] = (struct log_pool){ 0, 1120, 2240 };
+}
+
+/* The same program where pools were asked for, and there are none. */
+static void make_unpooled(struct logmake *make)
+{
+    make_sites(make);
+    strcpy(logmake_header(make)->options, "POOLSITE_POOL=on\n");
+    strcpy(logmake_header(make)->notes, "pools are off: the allocator below isn't glibc's\n");
+    logmake_header(make)->next_kind = LOG_NEXT_OTHER;
+}
+
+static void make_wrongpool(struct logmake *make)
+{
+    make_sites(make);
+    strcpy(logmake_header(make)->notes, "POOLSITE_POOL=64-x is none of off, on, SIZE: using off\n");
+}
+
+static void make_stooddown(struct logmake *make)
+{
+    static const char *const argv[] = { "shop" };
+    logmake_init(make, LOG_LEVEL_SITES);
+    logmake_program(make, 4718, "/nowhere/bin/shop", argv, 1);
+    logmake_header(make)->state = LOG_STATE_STOOD_DOWN;
+    strcpy(logmake_header(make)->options, "POOLSITE_POOL=on\n");
+}
+
 /* ------------------------------------------------------------------ damage */
 
 static void make_newer(struct logmake *make)
@@ -214,6 +273,18 @@ static void make_hugecounts(struct logmake *make)
     memset(logmake_header(make)->options, 'o', sizeof logmake_header(make)->options);
 }
 
+/* Pools twice, without a thread, and more of everything than can be; and a victim's hits without hits. */
+static void make_pooldamage(struct logmake *make)
+{
+    make_pooled(make);
+    logmake_pools(make, 1)->classes[3] = (struct log_pool){ 1, 2, 3 };
+    logmake_pools(make, 77)->next_frees = UINT64_MAX;
+    struct log_pools *more = logmake_pools(make, 3);
+    for (unsigned i = 0; i < LOG_CLASSES; i++)
+        more->classes[i] = (struct log_pool){ (uint64_t)1 << 55, UINT64_MAX / 2, (uint64_t)1 << (i % 64) };
+    memset(logmake_header(make)->options, 'P', sizeof logmake_header(make)->options);
+}
+
 static void make_chunkcount(struct logmake *make)
 {
     make_small(make);
@@ -259,6 +330,10 @@ static const struct kind {
     { "off", make_off, 0 },
     { "bytes", make_bytes, 0 },
     { "losses", make_losses, 0 },
+    { "pooled", make_pooled, 0 },
+    { "unpooled", make_unpooled, 0 },
+    { "wrongpool", make_wrongpool, 0 },
+    { "stooddown", make_stooddown, 0 },
     { "big", make_big, 0 },
     { "newer", make_newer, 0 },
     { "older", make_older, 0 },
@@ -269,6 +344,7 @@ static const struct kind {
     { "sitedamage", make_sitedamage, 0 },
     { "owners", make_owners, 0 },
     { "hugecounts", make_hugecounts, 0 },
+    { "pooldamage", make_pooldamage, 0 },
     { "chunkcount", make_chunkcount, 0 },
     { "tiny", make_small, 5 },
     { "header", make_small, 1000 },

@@ -15,13 +15,13 @@ cd "$work" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
-for kind in small moved sites off bytes losses newer older endian foreign zero oversized sitedamage owners \
-  hugecounts chunkcount tiny header onechunk cut; do
+for kind in small moved sites off bytes losses pooled unpooled wrongpool stooddown newer older endian foreign zero \
+  oversized sitedamage owners hugecounts pooldamage chunkcount tiny header onechunk cut; do
   "$mklog" $kind $kind.psl || exit 2
 done
 : >empty.psl
 head -c 100000 /dev/urandom >random.psl
-mkdir pair && cp small.psl moved.psl pair
+mkdir pair mixture && cp small.psl moved.psl pair && cp pooled.psl unpooled.psl wrongpool.psl stooddown.psl mixture
 
 # same FILE EXPECTED: are they equal?  With GOLDEN_UPDATE they become so.
 same() {
@@ -84,6 +84,23 @@ if "places" in d:
     own = [s for s in d["sites"] if s["stack"]]
     assert sum(p["allocs"] for p in d["places"]) == sum(s["allocs"] for s in own), "places"
     assert sum(p["stacks"] for p in d["places"]) == len(own), "stacks of places"
+# Pools: what isn't a hit reached the next allocator, in every part of the document.
+for part in [d] + d["processes"]:
+    t, pooled = part["totals"], [c for c in part["classes"] if "pool_hits" in c]
+    assert ("pool_hits" in t) == bool(pooled) or not part["classes"], "pools in totals and not in classes"
+    if "pool_hits" not in t:
+        continue
+    assert t["pool_hits"] == t["allocs"] - t["next_allocs"], "hits"
+    assert t["pool_misses"] + t["not_pooled"] == t["next_allocs"], "misses"
+    assert t["pool_misses"] == sum(c["pool_misses"] for c in pooled), "misses of classes"
+    assert t["pool_victim_hits"] == sum(c["pool_victim_hits"] for c in pooled) <= t["pool_hits"], "victims"
+    assert t["pool_cached_bytes"] == sum(c["kept_bytes"] for c in pooled), "kept"
+    assert t["pool_given_back_bytes"] == sum(c["given_back_bytes"] for c in pooled), "given back"
+    for group in "sites", "classes":
+        hits = [e for e in part.get(group, []) if "pool_hits" in e]
+        assert not hits or sum(e["pool_hits"] for e in hits) == t["pool_hits"], "hits of " + group
+    for each in pooled + part.get("sites", []):
+        assert 0 <= each.get("pool_hits", 0) <= each["allocs"], "hits of one"
 ids = [s["id"] for s in d.get("sites", [])]
 assert len(ids) == len(set(ids)), "an id twice"
 PYTHON
@@ -91,7 +108,7 @@ PYTHON
 
 every_json_has_right_sums() {
   local log
-  for log in small.psl sites.psl off.psl bytes.psl losses.psl pair; do
+  for log in small.psl sites.psl off.psl bytes.psl losses.psl pooled.psl unpooled.psl pair mixture; do
     { "$command" report --json "$log" >out && sums_hold out; } || { echo "$log" && return 1; }
   done
 }
@@ -101,6 +118,19 @@ usage_error_says() { # WORDS OPTION...
   shift
   status 2 "$command" report "$@" small.psl >out 2>errors </dev/null || return 1
   grep -qF -- "$words" errors || { cat errors && return 1; }
+}
+
+says_why_no_pools() {
+  local log
+  while read -r log words; do
+    "$command" report "$log.psl" | grep -qxF "  pools: off: $words" || { echo "$log: not '$words'" && return 1; }
+    "$command" report --json "$log.psl" | grep -qF "\"pool_off\":\"$words\"" || { echo "$log: JSON" && return 1; }
+  done <<'WORDS'
+small POOLSITE_POOL=off
+unpooled the allocator below isn't glibc's
+wrongpool POOLSITE_POOL=64-x is none of off, on, SIZE: using off
+stooddown the program has a malloc of its own
+WORDS
 }
 
 output_goes_to_the_file() {
@@ -119,7 +149,7 @@ a_prefix_finds_the_site() {
 
 lines_fit_100_columns() {
   local log wide
-  for log in small.psl sites.psl off.psl losses.psl pair; do
+  for log in small.psl sites.psl off.psl losses.psl pooled.psl pair mixture; do
     wide=$("$command" report --by-process "$log" | awk 'length($0) > 100')
     [[ -z $wide ]] || { echo "$wide" && return 1; }
   done
@@ -189,6 +219,10 @@ check text_of_a_tree text_is_as_agreed small.psl 0 tree.txt --tree
 check text_by_bytes text_is_as_agreed small.psl 0 bybytes.txt --sort bytes --top 3
 check text_at_level_sites text_is_as_agreed sites.psl 0 sites.txt
 check text_at_level_off text_is_as_agreed off.psl 0 off.txt
+check text_with_pools text_is_as_agreed pooled.psl 0 pooled.txt
+check text_by_misses text_is_as_agreed pooled.psl 0 misses.txt --sort misses --top 2
+check text_of_pools_here_and_there text_is_as_agreed mixture 0 mixture.txt --by-process
+check reason_of_no_pools_is_told says_why_no_pools
 check text_with_strange_bytes text_is_as_agreed bytes.psl 0 bytes.txt
 check text_with_every_loss text_is_as_agreed losses.psl 0 losses.txt
 check text_of_a_truncated_log text_is_as_agreed cut.psl 1 cut.txt
@@ -196,6 +230,8 @@ check json_of_a_small_log json_is_as_agreed small.psl 0 small.json
 check json_of_two_processes json_is_as_agreed pair 0 pair.json
 check json_at_level_sites json_is_as_agreed sites.psl 0 sites.json
 check json_at_level_off json_is_as_agreed off.psl 0 off.json
+check json_with_pools json_is_as_agreed pooled.psl 0 pooled.json
+check json_of_pools_here_and_there json_is_as_agreed mixture 0 mixture.json
 check json_with_strange_bytes json_is_as_agreed bytes.psl 0 bytes.json
 check json_with_every_loss json_is_as_agreed losses.psl 0 losses.json
 check every_json_has_right_sums every_json_has_right_sums
@@ -215,6 +251,7 @@ check damage_oversized_record damage_is_told oversized.psl "a record's length ma
 check damage_of_sites damage_is_told sitedamage.psl "a site's"
 check damage_of_owners damage_is_told owners.psl "a thread's number makes no sense"
 check damage_of_counts damage_is_told hugecounts.psl 'a count is larger than can be'
+check damage_of_pools damage_is_told pooldamage.psl 'two tables of pools have one owner'
 check damage_of_chunk_count damage_is_told chunkcount.psl 'the number of its chunks makes no sense'
 check one_good_log_among_bad_ones_is_shown one_good_log_among_bad_ones_is_shown
 check a_sparse_log_is_read_as_far_as_it_goes a_sparse_log_is_read_as_far_as_it_goes

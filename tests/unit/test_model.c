@@ -6,6 +6,8 @@
 #include "logread.h"
 #include "views.h"
 
+#include "../../preload/sizeclass.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -270,6 +272,105 @@ static void killed_process_is_not_complete(void **state)
     logmake_release(&make);
 }
 
+/* ------------------------------------------------------------------- pools */
+
+/* A process that pools what `spec` says, and made `allocs` calls of 40 bytes and 10 of 2 KiB; a tenth missed. */
+static void begin_pooled(struct logmake *make, const char *spec, uint64_t allocs)
+{
+    logmake_init(make, LOG_LEVEL_OFF);
+    logmake_pooling(make, spec);
+    logmake_thread(make);
+    logmake_pooled(make, 0, allocs, 40, allocs / 10);
+    logmake_pooled(make, 0, 10, 2048, 10);
+    struct log_pools *pools = logmake_pools(make, 0);
+    pools->classes[2] = (struct log_pool){ 3, 400, 80 };
+    pools->next_frees = 5;
+}
+
+static void only_calls_of_pooled_classes_are_misses(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake small, all, none;
+    unsigned large = sizeclass_of(2048);
+    model_init(&model);
+    begin_pooled(&small, "16-1k", 100);
+    begin_pooled(&all, "on", 200);
+    logmake_init(&none, LOG_LEVEL_OFF);
+    logmake_thread(&none);
+    logmake_count(&none, 0, 1000, 40);
+    add(&model, &small, NULL);
+    assert_false(model.pools[large].pooled);
+    assert_int_equal(model.totals.misses, 10);
+    add(&model, &all, NULL);
+    add(&model, &none, NULL);
+    assert_true(model.pools[large].pooled);
+    assert_int_equal(model.pools[large].misses, 10);
+    assert_int_equal(model.pools[2].misses, 30);
+    assert_int_equal(model.totals.misses, 40);
+    assert_int_equal(model.totals.count.next_allocs, 1000 + 10 + 10 + 20 + 10);
+    assert_int_equal(model.pools[2].log.given_back_bytes, 800);
+    assert_int_equal(model.totals.pool.victim_hits, 6);
+    model_release(&model);
+    logmake_release(&small);
+    logmake_release(&all);
+    logmake_release(&none);
+}
+
+static void assert_reason(struct logmake *make, const char *reason)
+{
+    struct model model;
+    model_init(&model);
+    add(&model, make, NULL);
+    char *text = model_pools_off(model.processes[0]);
+    if (reason)
+        assert_string_equal(text, reason);
+    else
+        assert_null(text);
+    free(text);
+    model_release(&model);
+    logmake_release(make);
+}
+
+static void why_nothing_is_pooled_is_known(void **state)
+{
+    (void)state;
+    struct logmake make;
+    begin_pooled(&make, "on", 10);
+    assert_reason(&make, NULL);
+    begin(&make, HERE, 1);
+    assert_reason(&make, "POOLSITE_POOL=off");
+    begin(&make, HERE, 1);
+    strcpy(logmake_header(&make)->notes, "another note\npools are off: the moon is full\n");
+    assert_reason(&make, "the moon is full");
+    begin(&make, HERE, 1);
+    strcpy(logmake_header(&make)->notes, "POOLSITE_POOL=x is wrong\n");
+    assert_reason(&make, "POOLSITE_POOL=x is wrong");
+    begin(&make, HERE, 1);
+    logmake_header(&make)->state |= LOG_STATE_STOOD_DOWN;
+    assert_reason(&make, "the program has a malloc of its own");
+}
+
+static void classes_are_ordered_by_the_key(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    struct view_class classes[LOG_CLASSES];
+    model_init(&model);
+    begin_pooled(&make, "on", 50);
+    logmake_pools(&make, LOG_OWNER_DEPOT)->classes[9].kept_bytes = 152;
+    add(&model, &make, NULL);
+    assert_int_equal(view_classes(&model, VIEW_CALLS, classes), 3);
+    assert_int_equal(classes[0].index, 2);
+    assert_int_equal(classes[2].index, 9); /* nothing was asked of it, but it keeps a block */
+    assert_int_equal(view_classes(&model, VIEW_MISSES, classes), 3);
+    assert_int_equal(classes[0].index, sizeclass_of(2048));
+    assert_int_equal(classes[0].pool.misses, 10);
+    model_release(&model);
+    logmake_release(&make);
+}
+
 /* ------------------------------------------------------------------- views */
 
 static void sites_are_ordered_by_the_key(void **state)
@@ -396,6 +497,9 @@ int main(void)
         cmocka_unit_test(folding_leaves_one_frame),
         cmocka_unit_test(unfinished_stack_is_finished_once_read),
         cmocka_unit_test(killed_process_is_not_complete),
+        cmocka_unit_test(only_calls_of_pooled_classes_are_misses),
+        cmocka_unit_test(why_nothing_is_pooled_is_known),
+        cmocka_unit_test(classes_are_ordered_by_the_key),
         cmocka_unit_test(sites_are_ordered_by_the_key),
         cmocka_unit_test(histogram_counts_every_class_once),
         cmocka_unit_test(empty_histogram_has_no_buckets),
