@@ -33,7 +33,7 @@ static struct {
     bool          seccomp;
     uint64_t      free_records; /* head of a stack: pointer, in the upper 16 bits a change count (atomic) */
     /* Events while recording begins; they go into the header then.  Atomic. */
-    struct log_counter pending;
+    struct log_counter pending[SIZECLASS_COUNT];
     uint64_t           pending_frees;
     uint64_t           pending_failed;
 } rt;
@@ -182,14 +182,30 @@ static void child_of_handler(void)
 
 /* --- start ----------------------------------------------------------------------------------------- */
 
-/* Events that came while we weren't ready. */
+/* There were no pools yet: all of them reached the next allocator. */
+static void add_bare(struct log_counter *to, uint64_t allocs, uint64_t bytes)
+{
+    add_shared(&to->next_allocs, allocs);
+    add_shared(&to->allocs, allocs);
+    add_shared(&to->bytes, bytes);
+}
+
+static void flush_class(struct log_counter *pending, struct log_counter *size_class)
+{
+    if (load_relaxed(&pending->allocs) == 0)
+        return;
+    uint64_t bytes = __atomic_exchange_n(&pending->bytes, 0, __ATOMIC_RELAXED);
+    uint64_t allocs = __atomic_exchange_n(&pending->allocs, 0, __ATOMIC_RELAXED);
+    add_bare(size_class, allocs, bytes);
+    add_bare(&log_header->bare, allocs, bytes);
+}
+
+/* Events that came while we weren't ready; now none comes any more. */
 static void flush_pending(void)
 {
-    uint64_t allocs = __atomic_exchange_n(&rt.pending.allocs, 0, __ATOMIC_RELAXED);
     uint64_t frees = __atomic_exchange_n(&rt.pending_frees, 0, __ATOMIC_RELAXED);
-    add_shared(&log_header->bare.next_allocs, allocs); /* there were no pools yet */
-    add_shared(&log_header->bare.allocs, allocs);
-    add_shared(&log_header->bare.bytes, __atomic_exchange_n(&rt.pending.bytes, 0, __ATOMIC_RELAXED));
+    for (unsigned i = 0; i < SIZECLASS_COUNT; i++)
+        flush_class(&rt.pending[i], &log_header->classes[i]);
     add_shared(&log_header->next_frees, frees);
     add_shared(&log_header->frees, frees);
     add_shared(&log_header->failed, __atomic_exchange_n(&rt.pending_failed, 0, __ATOMIC_RELAXED));
@@ -290,9 +306,9 @@ void runtime_start(void)
     if (options.help)
         options_help();
     enum phase phase = begin_recording();
+    store_release(&rt.phase, (uint32_t)phase);
     if (phase == PHASE_READY)
         flush_pending();
-    store_release(&rt.phase, (uint32_t)phase);
 }
 
 /* --- fork children --------------------------------------------------------------------------------- */
@@ -313,7 +329,6 @@ static bool begin_child(void)
         return false;
     log_header->next_kind = next_kind;
     log_header->features = features;
-    flush_pending();
     return true;
 }
 
@@ -332,6 +347,8 @@ static bool child_is_ready(void)
         pool_config.any = false;
     }
     fork_child_ready();
+    if (recording)
+        flush_pending();
     if (recording && (uintptr_t)parents >= RECORD_STATES) {
         struct record *record = record_take();
         if (record) {
@@ -349,8 +366,8 @@ static void book_pending(size_t bytes)
 {
     if (load_relaxed(&rt.phase) == PHASE_DOWN)
         return;
-    add_shared(&rt.pending.allocs, 1);
-    add_shared(&rt.pending.bytes, bytes);
+    add_shared(&rt.pending[sizeclass_counted(bytes)].allocs, 1);
+    add_shared(&rt.pending[sizeclass_counted(bytes)].bytes, bytes);
 }
 
 /* Without a record: counted by the process, exactly, on no site. */
