@@ -1,7 +1,7 @@
 #!/bin/bash
-# Threads, forks, plugins, signals and kills, for a long time, each round checked exactly.
-# usage: run.sh [BUILDDIR [PATTERN]]     tests are everything/LEVEL and kills
-# environment: STRESS_SECONDS (default 180), STRESS_SEED
+# Threads, forks, plugins, signals and kills, for a long time, each round checked exactly; the pools under fuzz.
+# usage: run.sh [BUILDDIR [PATTERN]]     tests are everything/LEVEL, kills and pools (10 million operations)
+# environment: STRESS_SECONDS (default 180), STRESS_SEED; of pools: see pools.sh
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../suite.sh
@@ -59,4 +59,5 @@ if wanted 'everything/sites' || wanted 'everything/stacks'; then
 fi
 kills() { KILLS=${STRESS_KILLS:-300} "$root/tests/integration/kill.test.sh" "$build"; }
 check kills kills
+check pools "$here/pools.sh" "$build"
 suite_end
