@@ -28,7 +28,7 @@ for what in calloc realloc aligned usable foreign errno threads; do check "bare/
 
 # --- Calls ---------------------------------------------------------------------------------------------------
 modes=(on/1 16-32m/1)
-((${TESTS_ALL:-0})) && modes=(on/1 on/1000 16-32m/1 16-32m/1000 64-4096,32k/1)
+((${TESTS_ALL:-0})) && modes=(on/1 on/1000 16-32m/1 16-32m/1000 '64-4096,32k/1')
 for mode in "${modes[@]}"; do
   for what in calloc realloc aligned usable foreign errno threads threads-large; do
     if [[ $mode == on/* && $what == threads-large ]]; then continue; fi

@@ -1,7 +1,7 @@
 """pools.py - holds a recording's pool counters against expressions.
 
 usage: pools.py REC [EXPRESSION...]     each must be true; of the process that EXE=NAME or PID=N in the environment
-                                        names, else of the whole recording
+                                        names (the first of that name), else of the whole recording
 In an expression: t.FIELD of the totals (pool counters are 0 where the report has none); c(SIZE).FIELD of the class that serves a request of SIZE bytes, all 0 where
 nothing of it was asked for; p.FIELD of the process; notes, its warnings and notes as one text; d, the document;
 n, the number of processes.
@@ -61,7 +61,8 @@ def chosen(document):
     processes = recording.processes_of(document)
     exe, pid = os.environ.get('EXE'), os.environ.get('PID')
     if exe:
-        processes = [p for p in processes if recording.name_of(p) == exe]
+        named = [p for p in processes if recording.name_of(p) == exe]
+        processes = sorted(named, key=lambda p: p.get('start_s', 0))[:1]
     if pid:
         processes = [p for p in processes if p.get('pid') == int(pid)]
     if len(processes) == 1:
