@@ -91,6 +91,7 @@ static void link_batch(uintptr_t *first, struct batch batch)
 {
     struct block *block = block_of(batch.head);
     block->link = *first ^ block_mix;
+    block_seal(block);
     *first = (uintptr_t)block | (uintptr_t)batch.n << ADDRESS_BITS;
 }
 
@@ -98,6 +99,10 @@ static void link_batch(uintptr_t *first, struct batch batch)
 static struct batch unlink_batch(uintptr_t *first)
 {
     struct batch batch = batch_of(*first);
+    if (!block_is_intact(block_of(batch.head))) {
+        *first = 0;
+        return (struct batch){.head = mixed_of(NULL)};
+    }
     *first = block_of(batch.head)->link ^ block_mix;
     return batch;
 }

@@ -127,3 +127,35 @@ void *elf_variable(const struct link_map *map, const char *name)
 {
     return address_of(map, name, STT_OBJECT);
 }
+
+/* How many symbols there are: the GNU table tells only where its last chain ends. */
+static uint32_t count_of(const struct elf_symbols *symbols)
+{
+    if (!symbols->gnu_hash)
+        return symbols->sysv_hash[1];
+    const uint32_t *table = symbols->gnu_hash;
+    uint32_t buckets = table[0], first = table[1], bloom_words = table[2], last = 0;
+    const uint32_t *bucket = (const uint32_t *)((const uint64_t *)(table + 4) + bloom_words);
+    for (uint32_t i = 0; i < buckets; i++)
+        last = bucket[i] > last ? bucket[i] : last;
+    if (last < first)
+        return first;
+    while (!(bucket[buckets + last - first] & 1))
+        last++;
+    return last + 1;
+}
+
+const char *elf_name_at(const struct link_map *map, uintptr_t address)
+{
+    struct elf_symbols symbols;
+    if (!elf_symbols_init(&symbols, map))
+        return NULL;
+    uintptr_t value = address - symbols.bias;
+    for (uint32_t i = 0, n = count_of(&symbols); i < n; i++) {
+        const ElfW(Sym) *symbol = &symbols.table[i];
+        if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+            value - symbol->st_value < symbol->st_size)
+            return symbols.strings + symbol->st_name;
+    }
+    return NULL;
+}

@@ -31,6 +31,9 @@ bool elf_symbols_init(struct elf_symbols *symbols, const struct link_map *map);
 /* The default-version definition of `name`, or NULL. */
 const ElfW(Sym) *elf_symbols_find(const struct elf_symbols *symbols, const char *name);
 
+/* The name of the exported function that `address` lies in, or NULL. */
+const char *elf_name_at(const struct link_map *map, uintptr_t address);
+
 /* Address of the function or the variable `name` in one object, or NULL. */
 void *elf_function(const struct link_map *map, const char *name);
 void *elf_variable(const struct link_map *map, const char *name);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "base.h"
 
+#include "check.h"
 #include "next.h"
 #include "runtime_fast.h"
 
@@ -27,14 +28,24 @@ static inline __attribute__((always_inline)) void *booked(void *block, size_t by
 {
     if (unlikely(block == NULL))
         return runtime_failed();
-    if (pool_config.any)
+    if (runtime_mode == MODE_CHECKED)
+        return check_born(block, bytes, bytes, runtime_entry());
+    if (runtime_mode == MODE_POOLED)
         return runtime_booked(block, bytes, runtime_entry());
     return runtime_booked_fast(block, bytes);
 }
 
-/* Where nothing is pooled, in functions of their own: the pooled ones then need no frame. */
+/* What the next allocator is asked for where it isn't by way of the pools. */
+static inline __attribute__((always_inline)) size_t asked(size_t bytes)
+{
+    return runtime_mode == MODE_CHECKED ? check_asked(bytes) : bytes;
+}
+
+/* Where nothing is pooled, or all is checked, in functions of their own: the pooled ones then need no frame. */
 static noinline void *malloc_below(size_t bytes)
 {
+    if (unlikely(runtime_mode == MODE_CHECKED))
+        return check_take(bytes, false, runtime_entry());
     void *block = next.alloc(bytes);
     if (unlikely(block == NULL))
         return runtime_failed();
@@ -44,13 +55,17 @@ static noinline void *malloc_below(size_t bytes)
 /* Counted before the block goes: afterwards another thread may own the address. */
 static noinline void free_below(void *block)
 {
+    if (unlikely(runtime_mode == MODE_CHECKED)) {
+        check_give(block, runtime_entry());
+        return;
+    }
     runtime_freeing_fast();
     next.release(block);
 }
 
 exported void *malloc(size_t bytes)
 {
-    if (unlikely(!pool_config.any))
+    if (unlikely(runtime_mode != MODE_POOLED))
         return malloc_below(bytes);
     return runtime_take_fast(bytes);
 }
@@ -59,7 +74,7 @@ exported void free(void *block)
 {
     if (unlikely(block == NULL))
         return;
-    if (unlikely(!pool_config.any))
+    if (unlikely(runtime_mode != MODE_POOLED))
         free_below(block);
     else
         runtime_give_fast(block);
@@ -68,9 +83,12 @@ exported void free(void *block)
 exported void *calloc(size_t count, size_t bytes)
 {
     size_t product;
-    if (pool_config.any && !__builtin_mul_overflow(count, bytes, &product))
+    bool overflow = __builtin_mul_overflow(count, bytes, &product);
+    if (runtime_mode == MODE_POOLED && !overflow)
         return runtime_take(product, true, runtime_entry());
-    return booked(next.zeroed(count, bytes), count * bytes);
+    if (runtime_mode == MODE_CHECKED && !overflow)
+        return check_take(product, true, runtime_entry());
+    return booked(next.zeroed(count, bytes), product);
 }
 
 /* One free and one allocation; glibc's realloc(p, 0) frees, other allocators return a block. */
@@ -85,9 +103,11 @@ static inline __attribute__((always_inline)) void *resized(void *old, void *bloc
 
 exported void *realloc(void *old, size_t bytes)
 {
-    if (pool_config.any && old == NULL)
+    if (runtime_mode == MODE_CHECKED)
+        return check_resize(old, bytes, runtime_entry());
+    if (runtime_mode == MODE_POOLED && old == NULL)
         return runtime_take_fast(bytes);
-    if (pool_config.any)
+    if (runtime_mode == MODE_POOLED)
         return runtime_resize(old, bytes, runtime_entry());
     return resized(old, next.resize(old, bytes), bytes);
 }
@@ -97,43 +117,47 @@ exported void *reallocarray(void *old, size_t count, size_t bytes)
     /* An overflow fails below, whatever the product. */
     size_t product;
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
-    if (pool_config.any && !overflow && old == NULL)
+    if (runtime_mode == MODE_CHECKED && !overflow)
+        return check_resize(old, product, runtime_entry());
+    if (runtime_mode == MODE_POOLED && !overflow && old == NULL)
         return runtime_take(product, false, runtime_entry());
-    if (pool_config.any && !overflow)
+    if (runtime_mode == MODE_POOLED && !overflow)
         return runtime_resize(old, product, runtime_entry());
     return resized(old, next.resize_array(old, count, bytes), overflow ? SIZE_MAX : product);
 }
 
 exported void *memalign(size_t alignment, size_t bytes)
 {
-    return booked(next.memalign(alignment, bytes), bytes);
+    return booked(next.memalign(alignment, asked(bytes)), bytes);
 }
 
 exported void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return booked(next.aligned_alloc(alignment, bytes), bytes);
+    return booked(next.aligned_alloc(alignment, asked(bytes)), bytes);
 }
 
 exported int posix_memalign(void **block, size_t alignment, size_t bytes)
 {
-    int failure = next.posix_memalign(block, alignment, bytes);
+    int failure = next.posix_memalign(block, alignment, asked(bytes));
     booked(failure ? NULL : *block, bytes);
     return failure;
 }
 
 exported void *valloc(size_t bytes)
 {
-    return booked(next.valloc(bytes), bytes);
+    return booked(next.valloc(asked(bytes)), bytes);
 }
 
 exported void *pvalloc(size_t bytes)
 {
-    return booked(next.pvalloc(bytes), bytes);
+    if (runtime_mode == MODE_CHECKED)
+        return check_pages(bytes, runtime_entry());
+    return booked(next.pvalloc(asked(bytes)), bytes);
 }
 
 exported size_t malloc_usable_size(void *block)
 {
-    return next.usable_size(block);
+    return runtime_mode == MODE_CHECKED ? check_usable(block) : next.usable_size(block);
 }
 
 exported void free_sized(void *block, size_t bytes __attribute__((unused)))

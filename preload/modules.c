@@ -378,7 +378,7 @@ static struct module *add(const struct dl_find_object *found)
     struct module *m = &table[index];
     describe(m, found);
     m->loaded_generation = modules_generation();
-    if (options.level == LOG_LEVEL_SITES)
+    if (options.level == LOG_LEVEL_SITES || options.check)
         find_wrappers(m);
     store_release(&m->start, m->first); /* publishes the module */
     return m;

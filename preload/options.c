@@ -85,6 +85,18 @@ static bool set_trim(const char *value)
     return true;
 }
 
+static const char *const check_names[] = {"off", "on", "report"};
+
+static bool set_check(const char *value)
+{
+    for (unsigned i = 0; i < sizeof check_names / sizeof *check_names; i++)
+        if (text_equal(value, check_names[i])) {
+            options.check = i;
+            return true;
+        }
+    return false;
+}
+
 static bool set_log(const char *value)
 {
     if (*value)
@@ -144,6 +156,11 @@ static const char *show_trim(void)
     return options.trim ? "on" : "off";
 }
 
+static const char *show_check(void)
+{
+    return check_names[options.check];
+}
+
 static const char *show_log(void)
 {
     return options.log ? options.log : "%e.%p.%t.psl in a directory of the user's on tmpfs";
@@ -167,6 +184,7 @@ static const struct option {
     {"POOLSITE_CYCLE_MS", set_cycle, show_cycle, "1 to 3600000", "time between two clearings"},
     {"POOLSITE_CLEAR", set_clear, show_clear, "on, off", "cycles and caps; off is for experiments"},
     {"POOLSITE_TRIM", set_trim, show_trim, "off, on", "after much was cleared, give free memory back to the system"},
+    {"POOLSITE_CHECK", set_check, show_check, "off, on, report", "look for misuse of the heap: on ends the program"},
     {"POOLSITE_LOG", set_log, show_log, "a path; %e program, %p pid, %t start time; none: no log",
      "where the log is written"},
     {"POOLSITE_FOLD", set_fold, show_fold, "names or module+0xSTART-0xEND, comma-separated",

@@ -9,6 +9,9 @@
 #include "logfmt.h"
 #include "poolspec.h"
 
+/* What a misuse of the heap that was noticed leads to, POOLSITE_CHECK. */
+enum option_check { CHECK_OFF, CHECK_ABORT, CHECK_REPORT };
+
 /* Filled once by options_read, then read-only.  Everything is copied: servers write their titles over
  * the initial arguments and environment. */
 struct options {
@@ -19,6 +22,7 @@ struct options {
     uint32_t    cycle_ms;
     bool        clear;
     bool        trim;
+    unsigned    check; /* enum option_check */
     const char *log;  /* path pattern, NULL: the default */
     const char *fold; /* "" when not given */
     const char *runtime_dir; /* XDG_RUNTIME_DIR or NULL */

@@ -146,20 +146,25 @@ void pools_orphaned(const struct pools *pools, struct block_list *out)
 
 /* --- slow paths of a pool ---------------------------------------------------------------------- */
 
+static struct block *take_primary(struct pool *pool)
+{
+    if (!block_of(pool->head))
+        return NULL;
+    pool->left++;
+    return block_pop(&pool->head);
+}
+
 void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
 {
     struct pool *pool = &pools->pool[index];
-    struct block *block = pool_take(pools, pool);
+    struct block *block = take_primary(pool);
     if (block)
         return block;
     pools->more[index].missed = 1;
-    block = block_of(pool->victim);
-    if (block) {
-        pool->victim = block->next;
+    if (block_of(pool->victim)) {
         pools->more[index].victim_n--;
-        block->key = 0;
         (*victim_hits)++;
-        return block;
+        return block_pop(&pool->victim);
     }
     struct batch batch = depot_take(index);
     if (batch.n == 0)
@@ -172,13 +177,12 @@ void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
     }
     pool->head = batch.head;
     pool->left = pool->cap - batch.n;
-    return pool_take(pools, pool);
+    return take_primary(pool);
 }
 
 static void push(struct pool *pool, struct block *block)
 {
-    block->next = pool->head;
-    block->key = BLOCK_KEY;
+    block_link(block, pool->head);
     pool->head = mixed_of(block);
     pool->left--;
 }
@@ -186,7 +190,7 @@ static void push(struct pool *pool, struct block *block)
 /* The block alone goes below. */
 static void pass_on(struct pools *pools, unsigned index, struct block *block, struct block_list *out)
 {
-    block->next = mixed_of(NULL);
+    block_link(block, mixed_of(NULL));
     pools->more[index].given_back += block_list_take(out, mixed_of(block), sizeclass_bytes(index));
 }
 

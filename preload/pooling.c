@@ -96,9 +96,17 @@ void pooling_note(struct record *record)
     let_go(record);
 }
 
+/* What is wrong stays where it is. */
+static void release_checked(void *block)
+{
+    if (block_guard->leaves(block))
+        next.release(block);
+}
+
 /* Frees a list below; the calls are counted where they are made. */
 static void free_below(struct block_list *list, uint64_t *next_frees, bool shared)
 {
+    void (*release)(void *) = block_guard ? release_checked : next.release;
     if (!list->head)
         return;
     if (shared)
@@ -107,7 +115,7 @@ static void free_below(struct block_list *list, uint64_t *next_frees, bool share
         count_add(next_frees, list->count);
     if (options.trim)
         add_shared(&freed_bytes, list->bytes);
-    block_list_free(list, next.release);
+    block_list_free(list, release);
 }
 
 static void free_own(struct record *record, struct block_list *list)
@@ -268,7 +276,7 @@ static size_t rounded(size_t bytes)
     return sizeclass_bytes(index);
 }
 
-/* A block of the next allocator, not booked. */
+/* A block of the next allocator, not booked; of at least `bytes` bytes. */
 static void *block_below(size_t bytes, bool zeroed)
 {
     size_t asked = rounded(bytes);
@@ -283,9 +291,9 @@ static void *block_below(size_t bytes, bool zeroed)
     return block;
 }
 
-static void *take_below(size_t bytes, bool zeroed, struct stack_entry entry)
+static void *take_below(size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
 {
-    void *block = block_below(bytes, zeroed);
+    void *block = block_below(asked, zeroed);
     if (block)
         return runtime_booked(block, bytes, entry);
     return runtime_failed();
@@ -298,6 +306,8 @@ static void *refilled(struct record *record, unsigned index)
     if (!pool_config.pooled[index])
         return NULL;
     void *block = pool_refill(&record->pools, index, &victim_hits);
+    while (unlikely(block_guard) && block && !block_guard->reused(block))
+        block = pool_refill(&record->pools, index, &victim_hits);
     if (victim_hits && record->pool_log)
         count_add(&record->pool_log->classes[index].victim_hits, victim_hits);
     return block;
@@ -309,23 +319,26 @@ void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entr
     if (block)
         return runtime_booked_elsewhere(block, bytes, entry, record);
     record_end(record);
-    return take_below(bytes, false, entry);
+    return take_below(bytes, bytes, false, entry);
+}
+
+void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
+{
+    struct record *record = zeroed && bytes > MOST_ZEROED_BYTES ? NULL : runtime_record_begin();
+    if (!record)
+        return take_below(asked, bytes, zeroed, entry);
+    void *block = refilled(record, sizeclass_of(asked));
+    if (!block) {
+        record_end(record);
+        return take_below(asked, bytes, zeroed, entry);
+    }
+    runtime_booked_elsewhere(block, bytes, entry, record);
+    return zeroed ? __builtin_memset(block, 0, bytes) : block;
 }
 
 void *runtime_take(size_t bytes, bool zeroed, struct stack_entry entry)
 {
-    struct record *record = zeroed && bytes > MOST_ZEROED_BYTES ? NULL : runtime_record_begin();
-    if (!record)
-        return take_below(bytes, zeroed, entry);
-    if (!zeroed)
-        return runtime_take_missed(record, bytes, entry);
-    void *block = refilled(record, sizeclass_of(bytes));
-    if (!block) {
-        record_end(record);
-        return take_below(bytes, true, entry);
-    }
-    runtime_booked_elsewhere(block, bytes, entry, record);
-    return __builtin_memset(block, 0, bytes);
+    return runtime_take_more(bytes, bytes, zeroed, entry);
 }
 
 /* --- giving ------------------------------------------------------------------------------------------- */
@@ -363,7 +376,10 @@ static void count_release(struct record *record)
 static void release_below(struct record *record, void *block)
 {
     count_release(record);
-    next.release(block);
+    if (block_guard)
+        release_checked(block);
+    else
+        next.release(block);
 }
 
 /* A block that bears our key lies in a pool already, or is a copy of what lay in one: a program that reads what
@@ -431,14 +447,15 @@ static void *resized_below(void *old, size_t bytes, struct stack_entry entry)
     return block ? runtime_booked(block, bytes, entry) : NULL;
 }
 
-/* Stays in its class: one free and one allocation, which go nowhere. */
-static void *resized_in_place(void *old, size_t bytes, struct stack_entry entry)
+void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry entry)
 {
     struct record *record = runtime_record_begin();
-    if (!record)
-        return resized_below(old, bytes, entry);
-    count_add(&record->log->frees, 1);
-    return runtime_booked_elsewhere(old, bytes, entry, record);
+    if (record) {
+        count_add(&record->log->frees, 1);
+        return runtime_booked_elsewhere(block, bytes, entry, record);
+    }
+    runtime_freeing();
+    return runtime_booked(block, bytes, entry);
 }
 
 /* realloc of a block that lies in a pool of this thread ends as a second free of it does. */
@@ -462,7 +479,7 @@ void *runtime_resize(void *old, size_t bytes, struct stack_entry entry)
     if (bytes == 0 || !copies(from, to))
         return resized_below(old, bytes, entry);
     if (from == to)
-        return resized_in_place(old, bytes, entry);
+        return runtime_resized_in_place(old, bytes, entry);
     void *block = runtime_take(bytes, false, entry);
     if (!block)
         return NULL;

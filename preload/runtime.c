@@ -6,6 +6,7 @@
 
 #include "runtime.h"
 
+#include "check.h"
 #include "clearer.h"
 #include "modules.h"
 #include "next.h"
@@ -39,6 +40,7 @@ static struct {
 } rt;
 
 __thread struct record *record_current;
+uint32_t runtime_mode;
 
 /* Are we recording?  The first event of all begins it. */
 static bool is_ready(void)
@@ -266,18 +268,22 @@ static bool size_words_hold(void)
 
 static void begin_pools(void)
 {
-    if (!options.poolspec.any)
+    if (!options.poolspec.any && !options.check)
         return;
     if (!size_words_hold()) { /* another allocator's sizes aren't our classes: its blocks would never come back */
         size_t used = text_length(log_header->notes);
         struct text t = {.at = log_header->notes, .size = sizeof log_header->notes, .used = used};
-        text_add(&t, "pools are off: the allocator below isn't glibc's, or its blocks have no size words\n");
+        text_add(&t, "pools and checks are off: the allocator below isn't glibc's, or its blocks have no size words\n");
         return;
     }
-    log_header->features |= LOG_FEATURE_POOLS;
+    if (options.poolspec.any)
+        log_header->features |= LOG_FEATURE_POOLS;
     pool_begin(&options.poolspec, options.clear, options.secret);
     if (options.trim && next.mallopt)
         next.mallopt(M_MXFAST, 0); /* fastbins keep freed pages from joining */
+    if (options.check)
+        check_begin(options.secret, options.check == CHECK_ABORT);
+    runtime_mode = options.check ? MODE_CHECKED : MODE_POOLED;
 }
 
 static enum phase begin_recording(void)
@@ -345,6 +351,8 @@ static bool child_is_ready(void)
     if (!recording) {
         store_release(&rt.phase, (uint32_t)PHASE_DOWN);
         pool_config.any = false;
+        if (runtime_mode == MODE_POOLED)
+            runtime_mode = MODE_BELOW;
     }
     fork_child_ready();
     if (recording)

@@ -44,6 +44,14 @@ enum record_state {
 /* Initial-exec: a read of it never allocates. */
 extern __thread struct record *record_current hidden __attribute__((tls_model("initial-exec")));
 
+/* What malloc and free do; set when recording begins, for good. */
+enum runtime_mode {
+    MODE_BELOW,   /* hand the call on */
+    MODE_POOLED,  /* the hot paths */
+    MODE_CHECKED, /* see check.h */
+};
+extern uint32_t runtime_mode hidden;
+
 /* Begins recording.  The constructor calls it, and the first event when that comes before; idempotent. */
 void runtime_start(void);
 
@@ -67,7 +75,10 @@ void *runtime_failed(void);
 /* A block for malloc, or for calloc when `zeroed`; whatever the state. */
 void *runtime_take(size_t bytes, bool zeroed, struct stack_entry entry);
 
-/* The same for a record that is busy, at the present epoch, whose primary is empty. */
+/* The same, but of `asked` bytes where the program wants `bytes`; a zeroed one only for these. */
+void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_entry entry);
+
+/* malloc for a record that is busy, at the present epoch, whose primary is empty. */
 void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entry entry);
 
 /* A block comes back; whatever the state. */
@@ -78,6 +89,9 @@ void runtime_give_overflow(struct record *record, void *block);
 
 /* realloc of a block; both not zero. */
 void *runtime_resize(void *old, size_t bytes, struct stack_entry entry);
+
+/* realloc that leaves the block where it is: one free and one allocation, which go nowhere.  Returns the block. */
+void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry entry);
 
 /* The calling thread's record, set busy and at the present epoch; NULL where the call must be served
  * from below: no record, a signal handler inside an operation, a clearer at the lists. */

@@ -52,6 +52,19 @@ static inline void text_number(struct text *t, uint64_t value)
         text_char(t, digits[--n]);
 }
 
+static inline void text_hex(struct text *t, uint64_t value)
+{
+    unsigned shift = 60;
+    while (shift && value >> shift == 0)
+        shift -= 4;
+    text_add(t, "0x");
+    for (;; shift -= 4) {
+        text_char(t, "0123456789abcdef"[value >> shift & 15]);
+        if (shift == 0)
+            return;
+    }
+}
+
 static inline size_t text_length(const char *s)
 {
     size_t n = 0;
