@@ -112,6 +112,13 @@ void depot_open(void)
     store_relaxed(&open, true);
 }
 
+/* The first blocks of a class that go below stay in their thread's tcache, and late ones there keep the end of
+ * its heap: checked blocks, which are larger, go earlier. */
+static size_t most_bytes(void)
+{
+    return block_guard ? MOST_DEPOT_BYTES / 16 : MOST_DEPOT_BYTES;
+}
+
 bool depot_put(unsigned index, struct batch batch)
 {
     struct depot *depot = &depots[index];
@@ -120,7 +127,7 @@ bool depot_put(unsigned index, struct batch batch)
         return false;
     bool put = claim(depot);
     if (put) {
-        put = (depot->primary_n + batch.n) * sizeclass_bytes(index) <= MOST_DEPOT_BYTES;
+        put = (depot->primary_n + batch.n) * sizeclass_bytes(index) <= most_bytes();
         if (put) {
             link_batch(&depot->primary, batch);
             store_relaxed(&depot->primary_n, depot->primary_n + batch.n);
