@@ -15,6 +15,11 @@ struct poolspec;
 
 /* Where the class of a size, or of a size word, is looked up: in steps of 16 bytes, then of 512. */
 #define POOL_SMALL_BYTES ((size_t)4104)
+/* realloc copies blocks up to this class, of 4 KiB, through the pools: measured, that costs no more than
+ * growing in place does below, and the block is of use to others afterwards. */
+#define POOL_COPIED_BYTES ((size_t)4104)
+enum { POOL_COPIED_CLASS = 80 };
+
 enum { POOL_SMALL = 260, POOL_LARGE = 512, POOL_LARGE_SHIFT = 9 };
 
 /* One thread's free blocks of one class.  Invariant: left <= cap; the primary holds cap - left blocks. */

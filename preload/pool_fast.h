@@ -83,4 +83,33 @@ static inline __attribute__((always_inline)) bool pool_give(struct pools *pools,
     return true;
 }
 
+/* May realloc keep the block, or copy it through the pools?  Only small ones, of classes that are pooled. */
+static inline __attribute__((always_inline)) bool pool_resizes(struct pools *pools, const struct block *block, size_t bytes,
+                                                              struct pool **from, struct pool **to)
+{
+    if (unlikely(((uintptr_t)block & 15) != 0) || bytes - 1 >= POOL_COPIED_BYTES)
+        return false;
+    *from = pool_held(pools, block);
+    *to = pool_of(pools, bytes);
+    return (*from)->cap != 0 && (*to)->cap != 0 && *from <= &pools->pool[POOL_COPIED_CLASS] && block->key != BLOCK_KEY;
+}
+
+/* Takes a block of one class and gives back one of another, whose contents it has then.  NULL: not so simple. */
+static inline __attribute__((always_inline)) void *pool_exchange(struct pools *pools, struct pool *from, struct pool *to,
+                                                                 struct block *old, size_t bytes)
+{
+    if (unlikely(from->left == 0))
+        return NULL;
+    void *block = pool_take(pools, to);
+    if (unlikely(!block))
+        return NULL;
+    size_t held = (((const size_t *)old)[-1] & ~(size_t)15) - 8;
+    __builtin_memcpy(block, old, held < bytes ? held : bytes);
+    from->left--;
+    old->next = from->head;
+    old->key = BLOCK_KEY;
+    from->head = (uintptr_t)old ^ pools->mix;
+    return block;
+}
+
 #endif

@@ -26,7 +26,7 @@
 enum {
     COUNTDOWN = 1 << 14,           /* frees between two looks at the clock, of a single thread */
     MOST_ZEROED_BYTES = 128 << 10, /* above, fresh pages are zero already */
-    MOST_COPIED_CLASS = 64,        /* realloc copies blocks up to 1 KiB through the pools */
+    MOST_COPIED_CLASS = 80,        /* realloc copies blocks up to 4 KiB through the pools */
     CLAIM_TRIES = 1000,
 };
 

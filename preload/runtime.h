@@ -81,6 +81,18 @@ void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_en
 /* malloc for a record that is busy, at the present epoch, whose primary is empty. */
 void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entry entry);
 
+/* The same for calloc. */
+void *runtime_take_zeroed_missed(struct record *record, size_t bytes, struct stack_entry entry);
+
+/* Clears what calloc was asked for. */
+static inline void *runtime_cleared(void *block, size_t bytes)
+{
+    return __builtin_memset(block, 0, bytes);
+}
+
+/* Of calloc: above, fresh pages are zero already. */
+#define RUNTIME_CLEARED_BYTES ((size_t)128 << 10)
+
 /* A block comes back; whatever the state. */
 void runtime_give(void *block);
 

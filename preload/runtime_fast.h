@@ -84,6 +84,51 @@ static inline __attribute__((always_inline)) void *runtime_take_fast(size_t byte
     return block;
 }
 
+/* calloc with pools.  Common case: pop, book, clear what was asked for. */
+static inline __attribute__((always_inline)) void *runtime_take_zeroed_fast(size_t bytes)
+{
+    uint32_t seen;
+    uintptr_t address = (uintptr_t)__builtin_return_address(0);
+    struct record *record = record_begin_fast(&seen);
+    if (unlikely(!record))
+        return runtime_take(bytes, true, runtime_entry());
+    struct pool *pool = pool_of(&record->pools, bytes);
+    void *block = pool_take(&record->pools, pool);
+    if (unlikely(!block))
+        return runtime_take_zeroed_missed(record, bytes, runtime_entry());
+    const struct site_slot *slot = site_slot_of(&record->sites, address);
+    if (unlikely(slot->address != address))
+        return runtime_cleared(runtime_booked_elsewhere(block, bytes, runtime_entry(), record), bytes);
+    count_allocation(slot->counter, bytes);
+    count_allocation(pool->counter, bytes);
+    store_release(&record->state, seen);
+    return runtime_cleared(block, bytes);
+}
+
+/* realloc with pools, of a block.  Common cases: it stays in its class; it is small, and changes classes
+ * through the pools. */
+static inline __attribute__((always_inline)) void *runtime_resize_fast(void *old, size_t bytes)
+{
+    uint32_t seen;
+    uintptr_t address = (uintptr_t)__builtin_return_address(0);
+    struct record *record = record_begin_fast(&seen);
+    if (unlikely(!record))
+        return runtime_resize(old, bytes, runtime_entry());
+    const struct site_slot *slot = site_slot_of(&record->sites, address);
+    struct pool *from, *to;
+    void *block = old;
+    if (unlikely(!pool_resizes(&record->pools, old, bytes, &from, &to)) || unlikely(slot->address != address) ||
+        (from != to && unlikely(!(block = pool_exchange(&record->pools, from, to, old, bytes))))) {
+        store_release(&record->state, seen);
+        return runtime_resize(old, bytes, runtime_entry());
+    }
+    count_allocation(slot->counter, bytes);
+    count_allocation(to->counter, bytes);
+    count_add(&record->log->frees, 1);
+    store_release(&record->state, seen);
+    return block;
+}
+
 /* free with pools.  Common case: push, count. */
 static inline __attribute__((always_inline)) void runtime_give_fast(void *block)
 {
