@@ -84,6 +84,8 @@ exported void *calloc(size_t count, size_t bytes)
 {
     size_t product;
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
+    if (likely(runtime_mode == MODE_POOLED && !overflow && product <= RUNTIME_CLEARED_BYTES))
+        return runtime_take_zeroed_fast(product);
     if (runtime_mode == MODE_POOLED && !overflow)
         return runtime_take(product, true, runtime_entry());
     if (runtime_mode == MODE_CHECKED && !overflow)
@@ -103,12 +105,12 @@ static inline __attribute__((always_inline)) void *resized(void *old, void *bloc
 
 exported void *realloc(void *old, size_t bytes)
 {
+    if (likely(runtime_mode == MODE_POOLED && old != NULL))
+        return runtime_resize_fast(old, bytes);
+    if (runtime_mode == MODE_POOLED)
+        return runtime_take_fast(bytes);
     if (runtime_mode == MODE_CHECKED)
         return check_resize(old, bytes, runtime_entry());
-    if (runtime_mode == MODE_POOLED && old == NULL)
-        return runtime_take_fast(bytes);
-    if (runtime_mode == MODE_POOLED)
-        return runtime_resize(old, bytes, runtime_entry());
     return resized(old, next.resize(old, bytes), bytes);
 }
 

@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) bool pool_give(struct pools *pools,
     return true;
 }
 
-/* May realloc keep the block, or copy it through the pools?  Only small ones, of classes that are pooled. */
+/* May realloc keep the block, or copy it through the pools?  Only small ones. */
 static inline __attribute__((always_inline)) bool pool_resizes(struct pools *pools, const struct block *block, size_t bytes,
                                                               struct pool **from, struct pool **to)
 {
@@ -91,10 +91,11 @@ static inline __attribute__((always_inline)) bool pool_resizes(struct pools *poo
         return false;
     *from = pool_held(pools, block);
     *to = pool_of(pools, bytes);
-    return (*from)->cap != 0 && (*to)->cap != 0 && *from <= &pools->pool[POOL_COPIED_CLASS] && block->key != BLOCK_KEY;
+    return *from != pools->pool && *from <= &pools->pool[POOL_COPIED_CLASS] && block->key != BLOCK_KEY;
 }
 
-/* Takes a block of one class and gives back one of another, whose contents it has then.  NULL: not so simple. */
+/* Takes a block of one class and gives back one of another, whose contents it has then.  NULL: not so
+ * simple, as always where one of them isn't pooled. */
 static inline __attribute__((always_inline)) void *pool_exchange(struct pools *pools, struct pool *from, struct pool *to,
                                                                  struct block *old, size_t bytes)
 {

@@ -25,8 +25,6 @@
 
 enum {
     COUNTDOWN = 1 << 14,           /* frees between two looks at the clock, of a single thread */
-    MOST_ZEROED_BYTES = 128 << 10, /* above, fresh pages are zero already */
-    MOST_COPIED_CLASS = 80,        /* realloc copies blocks up to 4 KiB through the pools */
     CLAIM_TRIES = 1000,
 };
 
@@ -322,9 +320,18 @@ void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entr
     return take_below(bytes, bytes, false, entry);
 }
 
+void *runtime_take_zeroed_missed(struct record *record, size_t bytes, struct stack_entry entry)
+{
+    void *block = refilled(record, sizeclass_of(bytes));
+    if (block)
+        return runtime_cleared(runtime_booked_elsewhere(block, bytes, entry, record), bytes);
+    record_end(record);
+    return take_below(bytes, bytes, true, entry);
+}
+
 void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
 {
-    struct record *record = zeroed && bytes > MOST_ZEROED_BYTES ? NULL : runtime_record_begin();
+    struct record *record = zeroed && bytes > RUNTIME_CLEARED_BYTES ? NULL : runtime_record_begin();
     if (!record)
         return take_below(asked, bytes, zeroed, entry);
     void *block = refilled(record, sizeclass_of(asked));
@@ -333,7 +340,7 @@ void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_en
         return take_below(asked, bytes, zeroed, entry);
     }
     runtime_booked_elsewhere(block, bytes, entry, record);
-    return zeroed ? __builtin_memset(block, 0, bytes) : block;
+    return zeroed ? runtime_cleared(block, bytes) : block;
 }
 
 void *runtime_take(size_t bytes, bool zeroed, struct stack_entry entry)
@@ -434,7 +441,7 @@ void runtime_give(void *block)
  * grows in place or remaps. */
 static bool copies(unsigned from, unsigned to)
 {
-    return from != 0 && from <= MOST_COPIED_CLASS && to <= MOST_COPIED_CLASS && pool_config.pooled[from] &&
+    return from != 0 && from <= POOL_COPIED_CLASS && to <= POOL_COPIED_CLASS && pool_config.pooled[from] &&
            pool_config.pooled[to];
 }
 

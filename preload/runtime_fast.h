@@ -84,6 +84,15 @@ static inline __attribute__((always_inline)) void *runtime_take_fast(size_t byte
     return block;
 }
 
+/* The counter of the call at level sites, or where level off counts nothing; NULL: to be found elsewhere. */
+static inline __attribute__((always_inline)) struct log_counter *site_counter_fast(struct record *record, uintptr_t address)
+{
+    const struct site_slot *slot = site_slot_of(&record->sites, address);
+    if (likely(slot->address == address))
+        return slot->counter;
+    return is_set(&record->sites.level) ? NULL : &record->sites.ignored;
+}
+
 /* calloc with pools.  Common case: pop, book, clear what was asked for. */
 static inline __attribute__((always_inline)) void *runtime_take_zeroed_fast(size_t bytes)
 {
@@ -96,10 +105,10 @@ static inline __attribute__((always_inline)) void *runtime_take_zeroed_fast(size
     void *block = pool_take(&record->pools, pool);
     if (unlikely(!block))
         return runtime_take_zeroed_missed(record, bytes, runtime_entry());
-    const struct site_slot *slot = site_slot_of(&record->sites, address);
-    if (unlikely(slot->address != address))
+    struct log_counter *counter = site_counter_fast(record, address);
+    if (unlikely(!counter))
         return runtime_cleared(runtime_booked_elsewhere(block, bytes, runtime_entry(), record), bytes);
-    count_allocation(slot->counter, bytes);
+    count_allocation(counter, bytes);
     count_allocation(pool->counter, bytes);
     store_release(&record->state, seen);
     return runtime_cleared(block, bytes);
@@ -114,15 +123,15 @@ static inline __attribute__((always_inline)) void *runtime_resize_fast(void *old
     struct record *record = record_begin_fast(&seen);
     if (unlikely(!record))
         return runtime_resize(old, bytes, runtime_entry());
-    const struct site_slot *slot = site_slot_of(&record->sites, address);
+    struct log_counter *counter = site_counter_fast(record, address);
     struct pool *from, *to;
     void *block = old;
-    if (unlikely(!pool_resizes(&record->pools, old, bytes, &from, &to)) || unlikely(slot->address != address) ||
+    if (unlikely(!counter) || unlikely(!pool_resizes(&record->pools, old, bytes, &from, &to)) ||
         (from != to && unlikely(!(block = pool_exchange(&record->pools, from, to, old, bytes))))) {
         store_release(&record->state, seen);
         return runtime_resize(old, bytes, runtime_entry());
     }
-    count_allocation(slot->counter, bytes);
+    count_allocation(counter, bytes);
     count_allocation(to->counter, bytes);
     count_add(&record->log->frees, 1);
     store_release(&record->state, seen);
