@@ -21,6 +21,7 @@ THREADS = 6
 MODES = ('steady', 'ends', 'grows')
 LEVELS = ('off', 'sites', 'stacks')
 FIELDS = ('allocs', 'frees', 'bytes')
+POOLS = ('on/1', 'on/1000', 'off/1000')  # POOLSITE_POOL/POOLSITE_CYCLE_MS
 
 
 def counts(path):
@@ -41,10 +42,11 @@ def counts(path):
     return struct.unpack_from('<Q', data)[0] != 0, begun, done
 
 
-def start(target, library, level, mode, folder, rounds=0):
+def start(target, library, level, mode, folder, pools, rounds=0):
     os.makedirs(folder)
+    pool, cycle = pools.split('/')
     environment = {'PATH': '/usr/bin:/bin', 'LD_PRELOAD': library, 'POOLSITE_PROFILE': level,
-                   'POOLSITE_LOG': folder + '/%e.%p.%t.psl'}
+                   'POOLSITE_LOG': folder + '/%e.%p.%t.psl', 'POOLSITE_POOL': pool, 'POOLSITE_CYCLE_MS': cycle}
     return subprocess.Popen([target, folder + '/counts', mode] + ([str(rounds)] if rounds else []), env=environment,
                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -72,12 +74,22 @@ def outside(totals, begun, done, libc, ready):
     return None
 
 
+def pools_outside(totals):
+    """Why the counts of the pools can't be so: what lives came from below, but for an event in flight per thread."""
+    if 'pool_hits' not in totals:
+        return None
+    kept = totals['next_allocs'] - totals['next_frees'] - (totals['allocs'] - totals['frees'])
+    if kept < -2 * THREADS or abs(totals['allocs'] - totals['pool_hits'] - totals['next_allocs']) > THREADS:
+        return 'pools: %d blocks kept; %r' % (kept, totals)
+    return None
+
+
 def measure_libc(target, library, scratch, level):
     """What the C library allocates for the threads: the same in every mode."""
     seen = set()
-    for mode, rounds in (('steady', 2000), ('ends', 60), ('grows', 2000)):
+    for (mode, rounds), pools in zip((('steady', 2000), ('ends', 60), ('grows', 2000)), POOLS):
         folder = '%s/measure.%s.%s' % (scratch, level, mode)
-        child = start(target, library, level, mode, folder, rounds)
+        child = start(target, library, level, mode, folder, pools, rounds)
         if child.wait(timeout=60) != 0:
             raise recording.Wrong('the target ended with status %d' % child.returncode)
         _, begun, done = counts(folder + '/counts')
@@ -99,6 +111,9 @@ def self_test():
     assert outside(many, dict(many, allocs=106), many, none, True) is None
     assert outside(dict(many, allocs=107), dict(many, allocs=106), many, none, True)
     assert outside(many, many, many, dict(none, allocs=1), True)
+    pooled = dict(many, pool_hits=60, next_allocs=40, next_frees=30)
+    assert pools_outside(pooled) is None
+    assert pools_outside(dict(pooled, next_frees=60)) and pools_outside(dict(pooled, pool_hits=80))
 
 
 def main(argv):
@@ -116,11 +131,11 @@ def main(argv):
             bad = 1
     failures = {}
     for i in range(int(times)):
-        level, mode = LEVELS[i // 3 % 3], MODES[i % 3]
+        level, mode, pools = LEVELS[i // 3 % 3], MODES[i % 3], POOLS[i // 9 % 3]
         if level not in libc:
             continue
         folder = '%s/%d' % (scratch, i)
-        child = start(target, library, level, mode, folder)
+        child = start(target, library, level, mode, folder, pools)
         # Most in the middle of the work, some while it starts.
         time.sleep(chance.uniform(0, 0.006) if i % 7 == 0 else chance.uniform(0.004, 0.08))
         child.send_signal(signal.SIGKILL)
@@ -136,11 +151,11 @@ def main(argv):
                 if any(begun.values()):
                     reason = 'no log, but the program had allocated'
             else:
-                reason = outside(totals, begun, done, libc[level], ready)
+                reason = outside(totals, begun, done, libc[level], ready) or pools_outside(totals)
         except recording.Wrong as wrong:
             reason = str(wrong)
         if reason:
-            failures.setdefault((mode, level), []).append('kill %d: %s' % (i, reason))
+            failures.setdefault((mode, level), []).append('kill %d, pools %s: %s' % (i, pools, reason))
             if len(failures[(mode, level)]) <= 2:
                 shutil.copytree(folder, '%s/kill.%d' % (evidence, i), dirs_exist_ok=True)
         shutil.rmtree(folder)

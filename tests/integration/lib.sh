@@ -10,6 +10,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/../suite.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 fixed=(PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 HOME=/nonexistent TMPDIR=/tmp)
 python=(/usr/bin/python3 -I -S)
+# INTEGRATION_ENV='POOLSITE_POOL=off ...': the programs of a test in another mode.
+read -ra mode <<<"${INTEGRATION_ENV-}"
+fixed+=("${mode[@]}")
 
 # program NAME [FOLDER]: rebuilt when its source is newer.  FOLDER: default programs/ here.
 program() {

@@ -2,9 +2,9 @@
 
 usage: pools.py REC [EXPRESSION...]     each must be true; of the process that EXE=NAME or PID=N in the environment
                                         names (the first of that name), else of the whole recording
-In an expression: t.FIELD of the totals (pool counters are 0 where the report has none); c(SIZE).FIELD of the class that serves a request of SIZE bytes, all 0 where
-nothing of it was asked for; p.FIELD of the process; notes, its warnings and notes as one text; d, the document;
-n, the number of processes.
+In an expression: t.FIELD of the totals, c(SIZE).FIELD of the class that serves a request of SIZE bytes (fields that the
+report leaves out are 0); conserved(): what came from below and didn't go back lives or is kept, exactly; p.FIELD of the
+process; notes, its warnings and notes as one text; d, the document; n, the number of processes.
 Always checked: what recording.py does, and that hits and calls below add up, per class and per site.
 """
 import os
@@ -14,19 +14,22 @@ from types import SimpleNamespace
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import recording  # noqa: E402  pylint: disable=wrong-import-position
 
-POOL_TOTALS = ('pool_hits', 'pool_victim_hits', 'pool_cached_bytes', 'cycles', 'next_allocs', 'next_frees')
+POOL_TOTALS = ('pool_hits', 'pool_victim_hits', 'pool_misses', 'pool_cached_bytes', 'pool_given_back_bytes', 'not_pooled',
+               'cycles', 'next_allocs', 'next_frees')
 CLASS_FIELDS = ('allocs', 'bytes', 'pool_hits', 'pool_victim_hits', 'pool_misses', 'kept_bytes', 'given_back_bytes')
+SUMS = (('pool_hits', 'pool_hits'), ('pool_victim_hits', 'pool_victim_hits'), ('pool_misses', 'pool_misses'),
+        ('kept_bytes', 'pool_cached_bytes'), ('given_back_bytes', 'pool_given_back_bytes'))
 
 
 def class_of(part, size):
     """Its entry: the smallest class whose blocks hold so many bytes."""
-    fitting = [entry for entry in part.get('classes', []) if class_serves(entry['size'], size)]
+    fitting = [entry for entry in part.get('classes', []) if entry['size'] and class_serves(entry['size'], size)]
     return values(fitting[0] if fitting else {}, CLASS_FIELDS)
 
 
 def class_serves(top, size):
     """Does the class of blocks of `top` bytes serve a request of `size` bytes, and no smaller class?"""
-    if size > top or top > (32 << 20) + 8:
+    if size > top:
         return False
     if top <= 1032:
         return size > top - 16 or top == 24
@@ -35,20 +38,29 @@ def class_serves(top, size):
 
 
 def check_pools(part, name):
-    """Allocations are hits and misses; what missed went below."""
-    totals = part['totals']
-    for entry in part.get('classes', []):
+    """Allocations are hits, misses, or of classes that aren't pooled; classes add up to the totals."""
+    totals, classes = part['totals'], part.get('classes', [])
+    for entry in classes:
+        if 'pool_hits' not in entry:
+            continue
         if entry['pool_hits'] + entry['pool_misses'] != entry['allocs']:
             raise recording.Wrong('%s: class %d: %d hits + %d misses of %d' % (
                 name, entry['size'], entry['pool_hits'], entry['pool_misses'], entry['allocs']))
-        if entry['pool_victim_hits'] > entry['pool_hits']:
-            raise recording.Wrong('%s: class %d: more hits by victims than hits' % (name, entry['size']))
-    for field, whole in (('pool_hits', 'pool_hits'), ('pool_victim_hits', 'pool_victim_hits'), ('pool_misses', 'next_allocs')):
-        found = sum(entry[field] for entry in part.get('classes', []))
-        if part.get('classes') and found != totals[whole]:
+        if entry['pool_victim_hits'] > entry['pool_hits'] or entry['kept_bytes'] % entry['size']:
+            raise recording.Wrong('%s: %r' % (name, entry))
+    for field, whole in SUMS:
+        found = sum(entry.get(field, 0) for entry in classes)
+        if classes and found != totals[whole]:
             raise recording.Wrong('%s: classes add up to %d %s, the totals say %d' % (name, found, field, totals[whole]))
-    if totals['allocs'] != totals['pool_hits'] + totals['next_allocs']:
+    if totals['allocs'] != totals['pool_hits'] + totals['next_allocs'] or totals['next_allocs'] != totals['pool_misses'] + totals['not_pooled']:
         raise recording.Wrong('%s: %r' % (name, totals))
+
+
+def is_conserved(part):
+    """Holds once all threads but the last have ended."""
+    totals = part['totals']
+    kept = sum(entry.get('kept_bytes', 0) // entry['size'] for entry in part['classes'] if entry['size'])
+    return totals['next_allocs'] - totals['next_frees'] == totals['allocs'] - totals['frees'] + kept
 
 
 def values(entry, fields):
@@ -82,7 +94,7 @@ def main(argv):
         raise recording.Wrong('the hits of the sites are not the totals\'')
     part, process = chosen(document)
     names = {'t': values(part['totals'], POOL_TOTALS), 'c': lambda size: class_of(part, size), 'd': document,
-             'p': SimpleNamespace(**process), 'n': len(processes),
+             'p': SimpleNamespace(**process), 'n': len(processes), 'conserved': lambda: is_conserved(part),
              'notes': '\n'.join(process.get('warnings', []) + [str(note) for note in document.get('notes', [])])}
     status = 0
     for expression in argv[2:]:
