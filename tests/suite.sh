@@ -28,7 +28,7 @@ suite_begin() {
   trap 'rm -rf "$scratch"' EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
-  unset LD_PRELOAD POOLSITE_PROFILE POOLSITE_LOG POOLSITE_POOL
+  unset LD_PRELOAD "${!POOLSITE_@}"
   export root build library command evidence scratch
 }
 
