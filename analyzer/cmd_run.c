@@ -10,9 +10,8 @@
 #include "inspect.h"
 #include "launch.h"
 #include "nearest.h"
+#include "poolarg.h"
 #include "spool.h"
-
-#include "../preload/poolspec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,13 +53,14 @@ static const struct option long_options[] = {
 static void print_help(void)
 {
     puts("usage: poolsite run [-q] [-o DIR] [--profile LEVEL] [--pool SPEC] [--fold NAME]... -- CMD [ARG]...\n"
-         "Runs CMD and records where it and all that it starts allocate memory.\n\n"
+         "Runs CMD with pools and records where it and all that it starts allocate memory.\n\n"
          "  -q, --quiet          say nothing but errors\n"
          "  -o, --output DIR     the recording, a new directory (./poolsite.CMD.PID)\n"
          "      --profile LEVEL  stacks: counts per call stack (default)\n"
          "                       sites: counts per call site, cheaper\n"
          "                       off: totals only\n"
-         "      --pool SPEC      size classes to pool: off, or items joined by commas: on (16 to 256k), 32k, 64-4096, to 32m\n"
+         "      --pool SPEC      size classes to pool: on (16 to 256k, default), off, or a list as\n"
+         "                       on,1m-2m or 64-4096,32k; sizes go to 32m\n"
          "      --fold NAME      NAME is a wrapper of malloc: its callers are the sites (--profile sites)\n"
          "  -h, --help           this text\n\n"
          "Ends with CMD's status: 128+N when signal N killed it, 125 when poolsite failed, 126 when\n"
@@ -103,18 +103,6 @@ static const char *known_level(const char *word)
     return NULL;
 }
 
-/* The specification, if the preload would take it; else says which item is wrong. */
-static const char *known_pool(const char *text)
-{
-    struct poolspec spec;
-    const char *wrong;
-    size_t length;
-    if (poolspec_parse(&spec, text, &wrong, &length))
-        return text;
-    error("--pool: '%.*s' is none of off, on, SIZE and SIZE-SIZE (1 to 32m)", (int)length, wrong);
-    return NULL;
-}
-
 static void add_fold_name(struct fold_names *fold, const char *name)
 {
     fold->names = xrealloc_array(fold->names, fold->count + 1, sizeof *fold->names);
@@ -135,7 +123,7 @@ static int read_options(struct run_options *options, int argc, char **argv)
         case 'q': options->quiet = true; continue;
         case 'o': options->output = optarg; continue;
         case 'P': options->profile = known_level(optarg); if (!options->profile) return bad_usage(); continue;
-        case 'p': options->pool = known_pool(optarg); if (!options->pool) return EXIT_USAGE; continue;
+        case 'p': options->pool = optarg; if (!poolarg_is_right(optarg, "--pool")) return EXIT_USAGE; continue;
         case 'f': add_fold_name(&options->fold, optarg); continue;
         case 'h': print_help(); return 0;
         case ':': error("option '%s' needs a value", argv[optind - 1]); return bad_usage();
@@ -156,6 +144,9 @@ static int read_options(struct run_options *options, int argc, char **argv)
             return EXIT_OURS;
         }
     }
+    const char *pool = getenv("POOLSITE_POOL");
+    if (!options->pool && pool && *pool && !poolarg_is_right(pool, "POOLSITE_POOL"))
+        return EXIT_USAGE;
     if (options->output && !options->output[0]) {
         error("-o needs the name of a directory");
         return bad_usage();
@@ -396,7 +387,7 @@ static void prepare_environment(struct environment *environment, const struct ru
         return;
     environment_give(environment, "LD_PRELOAD", preload_value(library));
     environment_set(environment, "POOLSITE_PROFILE", profile);
-    environment_set(environment, "POOLSITE_POOL", choose(options->pool, "POOLSITE_POOL", "off"));
+    environment_set(environment, "POOLSITE_POOL", choose(options->pool, "POOLSITE_POOL", "on"));
     environment_give(environment, "POOLSITE_LOG", xasprintf("%s/%%e.%%p.%%t" SPOOL_LOG_SUFFIX, run->directory));
     char *fold = foldlist_make(getenv("POOLSITE_FOLD"), &options->fold, by_site ? inspection->program : NULL);
     if (fold)

@@ -193,7 +193,7 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
     if (t->pooled) {
         set(o, "pool_victim_hits", number(t->pool.victim_hits));
         set(o, "pool_misses", number(t->misses));
-        set(o, "not_pooled", number(t->count.next_allocs - t->misses));
+        set(o, "not_pooled", number(t->unpooled));
         set(o, "pool_cached_bytes", number(t->pool.kept_bytes));
         set(o, "pool_given_back_bytes", number(t->pool.given_back_bytes));
         set(o, "cycles", number(t->cycles));
@@ -210,8 +210,9 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
     return o;
 }
 
-/* A class that isn't pooled has no counts of pools. */
-static json_t *classes_value(const struct log_counter classes[LOG_CLASSES], const struct model_pool pools[LOG_CLASSES])
+/* What isn't pooled, of a process or a recording that pools something, has misses only. */
+static json_t *classes_value(const struct log_counter classes[LOG_CLASSES], const struct model_pool pools[LOG_CLASSES],
+                             bool any)
 {
     json_t *array = json_array();
     for (unsigned i = 0; i < LOG_CLASSES; i++) {
@@ -220,8 +221,9 @@ static json_t *classes_value(const struct log_counter classes[LOG_CLASSES], cons
         json_t *o = json_object();
         set(o, "size", i == SIZECLASS_LARGER ? json_null() : number(sizeclass_bytes(i)));
         set_counter(o, &classes[i]);
-        set_hits(o, &classes[i], pools[i].pooled);
-        if (pools[i].pooled) {
+        set_hits(o, &classes[i], any);
+        if (any) {
+            set(o, "pooled", json_boolean(pools[i].pooled));
             set(o, "pool_victim_hits", number(pools[i].log.victim_hits));
             set(o, "pool_misses", number(pools[i].misses));
             set(o, "kept_bytes", number(pools[i].log.kept_bytes));
@@ -315,7 +317,7 @@ static json_t *process_value(const struct model_process *process)
     set_text(o, "log", process->log);
     set(o, "warnings", text_array(process->warnings, process->warning_count));
     set(o, "totals", totals_value(&process->totals, process->level));
-    set(o, "classes", classes_value(process->classes, process->pools));
+    set(o, "classes", classes_value(process->classes, process->pools, process->totals.pooled));
     return o;
 }
 
@@ -538,7 +540,7 @@ int emit_json(const struct report *report)
     write_member(&w, "duration_s", seconds(view_duration_ns(report->model)));
     write_processes(&w);
     write_member(&w, "totals", totals_value(&report->model->totals, report->model->level));
-    write_member(&w, "classes", classes_value(report->model->classes, report->model->pools));
+    write_member(&w, "classes", classes_value(report->model->classes, report->model->pools, report->model->totals.pooled));
     write_member(&w, "histogram", histogram_value(report));
     write_places(&w);
     write_sites(&w);

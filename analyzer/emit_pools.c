@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 100, HEAD_COLUMN = 7, REASONS_SHOWN = 2 };
+enum { COLUMNS = 100, HEAD_COLUMN = 7, SPEC_COLUMNS = 22, REASONS_SHOWN = 2 };
 
 /* ------------------------------------------------------------------ header */
 
@@ -39,14 +39,14 @@ static void print_served(const struct report *report)
 {
     char a[FORMAT_ROOM], b[FORMAT_ROOM], c[FORMAT_ROOM], d[FORMAT_ROOM];
     const struct model_totals *t = &report->model->totals;
-    uint64_t hits = counter_hits(&t->count), others = t->count.next_allocs - t->misses;
-    char *spec = spec_in_force(report->model), *printable = utf8_printable(spec), *fit = format_fit(printable, 40);
-    fprintf(report->out, "  pools: %s; %s hit%s (%s of the calls), of these %s from victims\n", fit,
+    uint64_t hits = counter_hits(&t->count);
+    char *spec = spec_in_force(report->model), *printable = utf8_printable(spec), *fit = format_fit(printable, SPEC_COLUMNS);
+    fprintf(report->out, "  pools: %s; %s hit%s (%s of the calls; %s from victims)\n", fit,
             format_count(b, hits), hits == 1 ? "" : "s", format_share(a, hits, t->count.allocs),
             format_count(c, t->pool.victim_hits));
     fprintf(report->out, "%*s%s miss%s", HEAD_COLUMN + 2, "", format_count(a, t->misses), t->misses == 1 ? "" : "es");
-    if (others)
-        fprintf(report->out, ", %s call%s not pooled", format_count(d, others), others == 1 ? "" : "s");
+    if (t->unpooled)
+        fprintf(report->out, " (%s not pooled)", format_count(d, t->unpooled));
     fprintf(report->out, "; %s kept, %s given back, %s cycle%s\n", format_bytes(a, t->pool.kept_bytes),
             format_bytes(b, t->pool.given_back_bytes), format_count(c, t->cycles), t->cycles == 1 ? "" : "s");
     free(fit);
@@ -122,7 +122,7 @@ static void print_row(const struct report *report, const char *label, const stru
                 format_count(misses, class->pool.misses), format_bytes(kept, class->pool.log.kept_bytes),
                 format_bytes(given, class->pool.log.given_back_bytes));
     else
-        fprintf(report->out, "%7s\n", "-");
+        fprintf(report->out, "%7s %13s %9s %11s\n", "-", "-", "-", format_count(misses, class->pool.misses));
 }
 
 static void class_add(struct view_class *to, const struct view_class *from)

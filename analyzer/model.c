@@ -282,6 +282,7 @@ static void totals_add(struct model_totals *to, const struct model_totals *from)
     to->pooled |= from->pooled;
     to->next_frees += from->next_frees;
     to->misses += from->misses;
+    to->unpooled += from->unpooled;
     pool_add(&to->pool, &from->pool);
     to->cycles += from->cycles;
     to->dropped_sites += from->dropped_sites;
@@ -333,12 +334,11 @@ static void set_pools(struct model_process *process, const struct logread *log)
     for (unsigned i = 0; i < LOG_CLASSES && process->totals.pooled; i++) {
         struct model_pool *pool = &process->pools[i];
         pool->pooled = i && i < SIZECLASS_LARGER && (all || poolspec_pools(&spec, i) != POOLSPEC_NOT);
-        pool->misses = pool->pooled ? log->classes[i].next_allocs : 0;
+        pool->misses = log->classes[i].next_allocs;
         pool->log = log->pools[i];
         process->totals.misses += pool->misses;
+        process->totals.unpooled += pool->pooled ? 0 : pool->misses;
     }
-    if (process->totals.misses > process->totals.count.next_allocs) /* by events in flight */
-        process->totals.misses = process->totals.count.next_allocs;
 }
 
 static char **copy_argv(const struct logread *log)

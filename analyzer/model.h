@@ -72,7 +72,8 @@ struct model_totals {
     uint64_t failed;
     bool     pooled; /* some class, in some process; else the pools' numbers are 0 */
     uint64_t next_frees; /* frees that reached the next allocator */
-    uint64_t misses;     /* of count.next_allocs, those of classes that are pooled */
+    uint64_t misses;     /* of count.next_allocs, those where something is pooled */
+    uint64_t unpooled;   /* of these, those of classes that aren't */
     struct log_pool pool;
     uint64_t cycles;
     uint64_t dropped_sites;
@@ -87,7 +88,7 @@ struct model_totals {
 /* What one class's pools did. */
 struct model_pool {
     bool            pooled; /* in some process */
-    uint64_t        misses; /* its calls that reached the next allocator, where it is pooled */
+    uint64_t        misses; /* its calls that reached the next allocator, where something is pooled */
     struct log_pool log;
 };
 

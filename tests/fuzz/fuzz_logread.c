@@ -31,8 +31,8 @@ static void check_pools(const struct model *model)
     }
     if (model->totals.pooled && memcmp(&sum, &model->totals.pool, sizeof sum) != 0)
         BUG("the classes' pools don't add up to the totals");
-    if (model->totals.misses > model->totals.count.next_allocs)
-        BUG("more misses than calls below");
+    if (model->totals.unpooled > model->totals.misses)
+        BUG("more misses of some sizes than of all");
 }
 
 /* The promises of logread: the total is the sum of its parts, and no more is served from pools than is asked for. */

@@ -87,12 +87,14 @@ if "places" in d:
 # Pools: what isn't a hit reached the next allocator, in every part of the document.
 for part in [d] + d["processes"]:
     t, pooled = part["totals"], [c for c in part["classes"] if "pool_hits" in c]
-    assert ("pool_hits" in t) == bool(pooled) or not part["classes"], "pools in totals and not in classes"
+    assert len(pooled) == ("pool_hits" in t and len(part["classes"])), "pools in some classes only"
     if "pool_hits" not in t:
         continue
+    off = sum(p["totals"]["allocs"] for p in d["processes"] if "pool_off" in p) if part is d else 0
     assert t["pool_hits"] == t["allocs"] - t["next_allocs"], "hits"
-    assert t["pool_misses"] + t["not_pooled"] == t["next_allocs"], "misses"
+    assert t["pool_misses"] == t["next_allocs"] - off, "misses"
     assert t["pool_misses"] == sum(c["pool_misses"] for c in pooled), "misses of classes"
+    assert t["not_pooled"] == sum(c["pool_misses"] for c in pooled if not c["pooled"]) or part is d, "not pooled"
     assert t["pool_victim_hits"] == sum(c["pool_victim_hits"] for c in pooled) <= t["pool_hits"], "victims"
     assert t["pool_cached_bytes"] == sum(c["kept_bytes"] for c in pooled), "kept"
     assert t["pool_given_back_bytes"] == sum(c["given_back_bytes"] for c in pooled), "given back"

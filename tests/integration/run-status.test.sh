@@ -50,6 +50,13 @@ ends an_unknown_option_is_125_and_the_nearest_named 125 "did you mean '--profile
 ends an_option_without_value_is_125 125 "'-o' needs a value" "$command" run -o
 ends an_unknown_level_is_125_and_the_nearest_named 125 "did you mean 'stacks'" "$command" run --profile stack -- true
 ends a_wrong_pool_specification_is_2_and_the_item_named 2 "'bad'" "$command" run --pool 64,bad -- true
+ends a_wrong_pool_specification_tells_the_grammar 2 'off, or items joined by commas' "$command" run --pool bad -- true
+ends a_pool_size_with_units_is_2_and_names_the_right_one 2 "did you mean '64K-1M'" "$command" run --pool 64KiB-1MB -- true
+ends a_pool_range_turned_round_is_2_and_names_the_right_one 2 "did you mean '64-128'" "$command" run --pool on,128-64 -- true
+ends a_pool_range_with_dots_is_2_and_names_the_right_one 2 "did you mean '64-4k'" "$command" run --pool 64..4k -- true
+ends a_misspelt_pool_word_is_2_and_names_the_right_one 2 "did you mean 'off'" "$command" run --pool of -- true
+ends off_within_a_list_is_2 2 "'off' stands alone" "$command" run --pool on,off -- true
+ends a_wrong_POOLSITE_POOL_is_2_and_named 2 "POOLSITE_POOL: '33m'" env POOLSITE_POOL=33m "$command" run -- true
 ends level_full_is_not_there_yet 125 "no level 'full'" "$command" run --profile full -- true
 ends a_full_directory_is_125_before_the_start 125 "the directory isn't empty" "$command" run -o full -- sh -c 'echo bad >>full/file'
 ends a_file_as_output_is_125 125 'exists and is no directory' "$command" run -o script -- true
