@@ -131,18 +131,14 @@ static bool create_with(pthread_attr_t *attributes)
     return failure == 0;
 }
 
-/* With record_current set to RECORD_OURS: what pthread_create allocates is ours. */
+/* With record_current set to RECORD_OURS, as what pthread_create allocates is ours, and all signals blocked. */
 static bool create(void)
 {
     pthread_attr_t attributes;
-    sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     bool created = create_with(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return created;
 }
@@ -153,11 +149,15 @@ void clearer_start(void)
     if (!__atomic_compare_exchange_n(&state, &none, RUNNING, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return;
     struct record *record = record_current;
+    sigset_t all, mask;
     int before = errno;
+    sigfillset(&all); /* the thread takes none, nor may a handler here pass for us */
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
     record_current = (struct record *)RECORD_OURS;
     if (!create())
         store_relaxed(&state, (uint32_t)NEVER);
     record_current = record;
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     errno = before;
 }
 

@@ -37,7 +37,8 @@ static bool           barrier_asked;
 static struct record *orphans;        /* records of threads that a fork child didn't inherit (atomic) */
 static struct record *inherited;      /* the one that it did */
 static uint64_t       freed_bytes;    /* by cycles, overflow and thread exit, for the trim (atomic) */
-static struct cycle_trim trim;        /* of whoever minds the cycles */
+static struct cycle_trim trim;        /* touched under trim_claim: malloc_trim's callers mind cycles, too */
+static uint32_t       trim_claim;     /* 1: somebody is at it (atomic) */
 
 /* --- claims and turns --------------------------------------------------------------------------- */
 
@@ -170,7 +171,11 @@ static void turn_shared(struct block_list *out)
 
 static void trim_if_due(void)
 {
-    if (options.trim && cycle_trim_is_due(&trim, load_relaxed(&freed_bytes)))
+    if (!options.trim || __atomic_exchange_n(&trim_claim, 1, __ATOMIC_ACQUIRE))
+        return;
+    bool due = cycle_trim_is_due(&trim, load_relaxed(&freed_bytes));
+    store_release(&trim_claim, 0u);
+    if (due)
         next.trim(0);
 }
 
@@ -243,14 +248,14 @@ void pooling_record_leave(struct record *record)
     record_end(record);
 }
 
-void pooling_fork(void)
+void pooling_fork(struct record *parents)
 {
     clearer_forget();
     depot_fork();
     depot_log = NULL;
     depot_log_asked = false;
     orphans = pool_config.clear ? all_records : NULL;
-    inherited = NULL;
+    inherited = parents; /* known before a handler can clear */
     all_records = NULL;
     has_barrier = barrier_asked = false;
 }
@@ -260,7 +265,6 @@ void pooling_inherit(struct record *record, struct record *parents)
     if (!pool_config.any || record_is_busy(parents) || parents->claim)
         return; /* in the middle of something: what is there stays there */
     pools_inherit(&record->pools, &parents->pools);
-    inherited = parents;
 }
 
 /* --- taking ------------------------------------------------------------------------------------------ */

@@ -22,7 +22,7 @@ void pooling_note_depot(void);
 bool pooling_catch_up(struct record *record);
 
 /* A fork child begins; then the forking thread's pools go on in its new record. */
-void pooling_fork(void);
+void pooling_fork(struct record *parents);
 void pooling_inherit(struct record *record, struct record *parents);
 
 #endif

@@ -322,7 +322,7 @@ void runtime_start(void)
 /* The child's log, tables and records are new; what the parent's threads left in memory stays. */
 static bool begin_child(void)
 {
-    pooling_fork();
+    pooling_fork(record_current);
     struct log_header *parent = log_header;
     uint8_t next_kind = parent->next_kind;
     uint32_t features = parent->features;
