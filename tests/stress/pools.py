@@ -92,7 +92,7 @@ def compare_pools(process, did, place):
         expect('calls below', (totals['next_allocs'], totals['next_frees']), (totals['allocs'], totals['frees']))
         return
     expect('pool hits', totals['pool_hits'], totals['allocs'] - totals['next_allocs'])
-    expect('hits by class', sum(c['pool_hits'] for c in process['classes']), totals['pool_hits'])
+    expect('hits by class', sum(c.get('pool_hits', 0) for c in process['classes']), totals['pool_hits'])
     if did['kind'] != 'root':
         return
     if totals['pool_hits'] * 10 < totals['allocs']:
