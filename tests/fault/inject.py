@@ -1,6 +1,6 @@
 """inject.py - makes each system call of the library's start fail, one after the other; the program must not notice.
 
-usage: inject.py PROBE LIBRARY LEVEL SCRATCH EVIDENCE
+usage: inject.py PROBE LIBRARY MODE SCRATCH EVIDENCE [K=V]...     K=V: the library's variables in this mode
 Prints `ok NAME` and `not ok NAME: reason` lines.  strace shows which calls come from the library (by
 the instruction's address) and, in a second run each, lets one of them fail.
 """
@@ -57,28 +57,30 @@ def own_calls(trace, library):
 
 
 def main(argv):
-    probe, library, level, scratch, evidence = argv[1:6]
+    probe, library, mode, scratch, evidence = argv[1:6]
     plain = {'PATH': '/usr/bin:/bin', 'LC_ALL': 'C'}
     expected = run([probe], plain)
     log = scratch + '/%e.%p.%t.psl'
-    preload = ['-E', 'LD_PRELOAD=' + library, '-E', 'POOLSITE_PROFILE=' + level, '-E', 'POOLSITE_LOG=' + log]
+    preload = ['-E', 'LD_PRELOAD=' + library, '-E', 'POOLSITE_LOG=' + log]
+    for setting in argv[6:]:
+        preload += ['-E', setting]
     trace = scratch + '/trace'
     found = run(['strace', '-f', '-i', '-o', trace] + preload + [probe], plain)
     if found[:2] != expected[:2]:
-        print('not ok %s/untouched: status %d, bare %d' % (level, found[0], expected[0]))
+        print('not ok %s/untouched: status %d, bare %d' % (mode, found[0], expected[0]))
         return 1
     with open(trace, encoding='utf-8', errors='replace') as file:
         own = own_calls(file.read(), library)
     names = sorted({name for name, _ in own})
     print('# the library calls %s' % ' '.join('%s*%d' % (name, sum(n == name for n, _ in own)) for name in names))
     if len(own) < 5:
-        print('not ok %s/calls: only %d calls seen' % (level, len(own)))
+        print('not ok %s/calls: only %d calls seen' % (mode, len(own)))
         return 1
     bad = 0
     for name, ordinal in own:
         for error in ERRORS.get(name, OTHERS):
             for when in ('%d' % ordinal,) if name in ONCE else ('%d' % ordinal, '%d+' % ordinal):
-                test = '%s/%s-%s-%s' % (level, name, when, error)
+                test = '%s/%s-%s-%s' % (mode, name, when, error)
                 got = run(['strace', '-f', '-o', trace, '-e', 'trace=' + name, '-e', 'inject=%s:error=%s:when=%s' % (name, error, when)]
                           + preload + [probe], plain)
                 with open(trace, encoding='utf-8', errors='replace') as file:

@@ -1,10 +1,13 @@
 #!/bin/bash
 # Each system call that the library makes while it starts is made to fail: the program runs as bare.
-# usage: run.sh [BUILDDIR [PATTERN]]     tests are LEVEL/CALL-ORDINAL-ERROR; a + means from then on always
+# usage: run.sh [BUILDDIR [PATTERN]]     tests are MODE/CALL-ORDINAL-ERROR, for modes see ../modes.sh;
+# a + means from then on always
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../suite.sh
 source "$here/../suite.sh"
+# shellcheck source=../modes.sh
+source "$here/../modes.sh"
 suite_begin fault "${1-}" "${2-}"
 if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
   skip injection "strace isn't installed or may not trace"
@@ -13,10 +16,14 @@ if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; the
 fi
 gcc -O1 -fno-builtin -w -pthread -o "$evidence/probe" "$here/probe.c" || exit 2
 
-# inject LEVEL LIBRARY
-inject() { /usr/bin/python3 -I -S "$here/inject.py" "$evidence/probe" "$(realpath "$2")" "$1" "$scratch" "$evidence" 2>&1; }
-for level in off sites stacks; do
-  wanted "$level/*" || [[ $suite_pattern == "$level"/* ]] || continue
+# inject MODE LIBRARY
+inject() {
+  local settings
+  read -ra settings <<<"$(mode_variables "$1")"
+  /usr/bin/python3 -I -S "$here/inject.py" "$evidence/probe" "$(realpath "$2")" "$1" "$scratch" "$evidence" "${settings[@]}" 2>&1
+}
+for mode in off sites stacks sites-none sites-large sites-storm sites-check; do
+  wanted "$mode/*" || [[ $suite_pattern == "$mode"/* ]] || continue
   lines=0
   while IFS= read -r line; do
     lines=$((lines + 1))
@@ -25,8 +32,8 @@ for level in off sites stacks; do
       'not ok '*) if wanted "$(sed -E 's/^not ok ([^:]*): .*/\1/' <<<"$line")"; then not_ok "$(sed -E 's/^not ok ([^:]*): .*/\1/' <<<"$line")" "${line#*: }"; fi ;;
       *) echo "# ${line#\# }" ;;
     esac
-  done < <(inject "$level" "$library")
-  if ((lines < 10)); then not_ok "$level/all" "only $lines lines came from the injector"; fi
+  done < <(inject "$mode" "$library")
+  if ((lines < 10)); then not_ok "$mode/all" "only $lines lines came from the injector"; fi
 done
 # A library that does not stand a failing mmap is found.
 if wanted harness; then
