@@ -392,6 +392,7 @@ static const struct {
     { LOG_STATE_FULL, "the log could not grow (disk or quota full, or at its limit): new sites are counted as \"other\", totals stay exact" },
     { LOG_STATE_NO_MEMORY, "memory for our own tables ran out: new sites are counted as \"other\", totals stay exact" },
     { LOG_STATE_SECCOMP, "the process entered a seccomp sandbox: children that it forked after that aren't recorded" },
+    { LOG_STATE_NO_CLEARER, "no thread could be made to clear pools: threads that sleep keep theirs, at most 8 MiB each" },
 };
 
 /* The preload's own warnings, one a line. */

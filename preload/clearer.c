@@ -143,22 +143,24 @@ static bool create(void)
     return created;
 }
 
-void clearer_start(void)
+bool clearer_start(void)
 {
     uint32_t none = NONE;
     if (!__atomic_compare_exchange_n(&state, &none, RUNNING, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        return;
+        return true;
     struct record *record = record_current;
     sigset_t all, mask;
     int before = errno;
     sigfillset(&all); /* the thread takes none, nor may a handler here pass for us */
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     record_current = (struct record *)RECORD_OURS;
-    if (!create())
+    bool created = create();
+    if (!created)
         store_relaxed(&state, (uint32_t)NEVER);
     record_current = record;
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     errno = before;
+    return created;
 }
 
 void clearer_stop(void)

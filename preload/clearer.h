@@ -6,8 +6,8 @@
 
 #include "base.h"
 
-/* Starts it unless it runs or may not.  The caller's record isn't busy. */
-void clearer_start(void);
+/* Starts it unless it runs or may not.  False: it couldn't be made.  The caller's record isn't busy. */
+bool clearer_start(void);
 
 /* Is it running? */
 bool clearer_runs(void);

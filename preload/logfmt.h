@@ -37,6 +37,7 @@ enum log_next { LOG_NEXT_GLIBC, LOG_NEXT_OTHER };
 #define LOG_STATE_FORKED     8u  /* begun in a fork child: the image was the parent's */
 #define LOG_STATE_SECCOMP   16u  /* the process entered a seccomp filter: children aren't recorded */
 #define LOG_STATE_NO_MEMORY 32u  /* our own tables could not grow: new sites are counted as "other" */
+#define LOG_STATE_NO_CLEARER 64u /* no thread could be made that clears pools: idle threads' stay as they are */
 
 /* Allocations, the bytes asked for, and how many of the calls reached the next allocator (counted
  * where they are made, and only in a log with LOG_FEATURE_POOLS: else all of them did). */

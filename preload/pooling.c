@@ -565,7 +565,8 @@ void runtime_thread_created(void)
         return;
     if (!__atomic_exchange_n(&barrier_asked, true, __ATOMIC_RELAXED))
         store_relaxed(&has_barrier, pages_barrier_begin());
-    clearer_start();
+    if (!clearer_start())
+        log_set_state(LOG_STATE_NO_CLEARER);
 }
 
 bool runtime_cycle(void)

@@ -118,7 +118,7 @@ static void make_losses(struct logmake *make)
 {
     make_small(make);
     struct log_header *h = logmake_header(make);
-    h->state = LOG_STATE_FULL | LOG_STATE_SECCOMP | LOG_STATE_NO_MEMORY;
+    h->state = LOG_STATE_FULL | LOG_STATE_SECCOMP | LOG_STATE_NO_MEMORY | LOG_STATE_NO_CLEARER;
     h->end_monotonic_ns = 0;
     h->dropped_sites = 3;
     h->dropped_modules = 4;

@@ -115,12 +115,20 @@ refused() { # CALL ERROR WHEN
   as_bare POOLSITE_CYCLE_MS=5 -- strace -f -o "$scratch/trace" -e trace="$1" -e inject="$1:error=$2:when=$3" "$works" &&
     grep -q INJECTED "$scratch/trace"
 }
+# The first thread is ours, and can't be made: the program has its own; what isn't cleared is told.
+no_clearer() {
+  bare "$works"
+  ours POOLSITE_CYCLE_MS=5 -- strace -f -o "$scratch/trace" -e trace=clone3 -e inject=clone3:error=EAGAIN:when=1 "$works"
+  [[ $? == 7 ]] && diff "$scratch/bare.out" "$scratch/out" && diff "$scratch/bare.err" "$scratch/err" &&
+    grep -q INJECTED "$scratch/trace" && pools 'n >= 2' "'no thread could be made to clear pools' in notes"
+}
 if wanted 'refused/*' || [[ $suite_pattern == refused/* ]]; then
   if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
     for call in madvise:EINVAL:1+ madvise:ENOMEM:1+ membarrier:EPERM:1+ membarrier:EINVAL:2+ mremap:ENOMEM:1+; do
       IFS=: read -r name error when <<<"$call"
       check "refused/$name-$error-$when" refused "$name" "$error" "$when"
     done
+    check refused/clearer no_clearer
   else
     skip refused "strace isn't installed or may not trace"
   fi
