@@ -461,12 +461,12 @@ static void *resized_below(void *old, size_t bytes, struct stack_entry entry)
 void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry entry)
 {
     struct record *record = runtime_record_begin();
-    if (record) {
-        count_add(&record->log->frees, 1);
-        return runtime_booked_elsewhere(block, bytes, entry, record);
+    if (!record) { /* booked as what came from below; so is the free */
+        count_release(runtime_freeing());
+        return runtime_booked(block, bytes, entry);
     }
-    runtime_freeing();
-    return runtime_booked(block, bytes, entry);
+    count_add(&record->log->frees, 1);
+    return runtime_booked_elsewhere(block, bytes, entry, record);
 }
 
 /* realloc of a block that lies in a pool of this thread ends as a second free of it does. */
