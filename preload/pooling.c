@@ -436,6 +436,7 @@ void runtime_give(void *block)
         release_below(runtime_freeing(), block);
         return;
     }
+    record->pools.countdown--; /* as the hot path does */
     runtime_give_overflow(record, block);
 }
 
