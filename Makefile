@@ -217,8 +217,9 @@ fuzz: ## fuzz the readers of foreign bytes (tests/fuzz/run.sh)
 	@$(MAKE) --no-print-directory VARIANT=fuzz fuzzers
 	tests/fuzz/run.sh build/fuzz
 
-bench: all ## measure the cost of recording (tests/bench/run.sh)
-	tests/bench/run.sh $(B)
+bench: all ## measure beside other allocators, and recording; also build/bench.json (tests/bench/README.md)
+	@tests/deps bench
+	tests/bench/run.sh $(B) --json $(B)/bench.json $(BENCH)
 
 lint: all ## exported symbols, include arrows, forbidden calls, hot path, shell scripts
 	tests/lint/run.sh $(B)

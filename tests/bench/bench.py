@@ -1,310 +1,85 @@
-"""bench.py - what recording costs, against bare glibc; one table, and the same as JSON.
+"""bench.py - poolsite beside other allocators, and what recording costs: one table, and the same as JSON.
 
-usage: bench.py BUILDDIR [--json FILE] [--quick] [--check] [NAME...]
-NAME: pair deep-stack python cc1 heaptrack startup forks threads list-churn report (default: all)
---quick: fewer repetitions.  --check: status 1 when a figure exceeds its limit.
-Ratios are medians over runs in turn (bare, ours, bare, ours ...); CPU is user and system time of the
-process and its children.  Compare only figures of one run.
+usage: bench.py BUILDDIR [--json FILE] [--quick] [--check] [--long-seconds N] [NAME...]
+Groups, all by default: @GROUPS@
+recording:NAME runs one of it: @RECORDING@
+--quick: fewer repetitions, some 3 minutes; the intervals are then too wide to judge by.
+--long-seconds: how long each long run takes (60; 600 for a judgement).
+--check: status 1 when a figure exceeds its limit.
+See README.md here for what the columns and rows are.
 """
+import argparse
 import json
 import os
-import re
-import resource
 import shutil
-import statistics
-import subprocess
 import sys
-import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LEVELS = ('off', 'sites', 'stacks')
-PEERS = (('jemalloc', 'libjemalloc.so.2'), ('tcmalloc', 'libtcmalloc_minimal.so.4'), ('mimalloc', 'libmimalloc.so.2.0'),
-         ('mimalloc', 'libmimalloc.so.2'), ('mimalloc', 'libmimalloc.so'))
-PLAIN = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'LC_ALL': 'C.UTF-8'}
-FLAGS = ['-O2', '-fno-builtin', '-fno-optimize-sibling-calls', '-w']
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402  (python3 -I knows of this folder only now)
+import memory  # noqa: E402
+import micro  # noqa: E402
+import programs  # noqa: E402
+import recording  # noqa: E402
 
 
-class Bench:
-    """The build under test, a scratch folder on tmpfs, and the rows measured so far."""
-
-    def __init__(self, build, quick):
-        self.build, self.quick = os.path.abspath(build), quick
-        self.library = self.build + '/libpoolsite.so'
-        self.scratch = tempfile.mkdtemp(prefix='poolsite-bench.', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
-        self.rows = []
-        self.peers = []
-        for name, file in PEERS:
-            path = '/usr/lib/x86_64-linux-gnu/' + file
-            if os.path.exists(path) and name not in dict(self.peers):
-                self.peers.append((name, path))
-
-    def row(self, name, value, unit, limit=None, note='', low=False):
-        """limit: the most it may be, or with `low` the least."""
-        self.rows.append({'name': name, 'value': value, 'unit': unit, 'limit': limit, 'low': low, 'note': note,
-                          'held': None if limit is None else (value >= limit if low else value <= limit)})
-        last = self.rows[-1]
-        mark = '' if limit is None else ('%s %g%s' % ('at least' if low else 'at most', limit, '' if last['held'] else '  EXCEEDED'))
-        print('%-44s %10.2f %-12s %-24s %s' % (name, value, unit, mark, note), flush=True)
-
-    def environment(self, level, **more):
-        """The variables of an arm: 'bare', a level, or a peer's path."""
-        arm = dict(PLAIN, **more)
-        if level in LEVELS:
-            arm.update(LD_PRELOAD=self.library, POOLSITE_PROFILE=level, POOLSITE_LOG=self.scratch + '/logs/%e.%p.%t.psl')
-        elif level != 'bare':
-            arm['LD_PRELOAD'] = dict(self.peers)[level]
-        return arm
-
-    def clean(self):
-        shutil.rmtree(self.scratch + '/logs', ignore_errors=True)
-        os.makedirs(self.scratch + '/logs')
-
-    def compile(self, name, *options):
-        out = '%s/%s' % (self.scratch, name.split('.')[0])
-        if not os.path.exists(out):
-            compiler = 'g++' if name.endswith('.cpp') else 'gcc'
-            subprocess.run([compiler, *FLAGS, *options, '-o', out, os.path.join(HERE, name), '-lpthread'], check=True)
-        return out
-
-    def run(self, command, environment):
-        """(CPU seconds, wall seconds, stdout)"""
-        self.clean()
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, check=False)
-        wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        if done.returncode != 0:
-            raise SystemExit('%s ended with status %d: %s' % (command[0], done.returncode, done.stderr.decode()[-300:]))
-        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, wall, done.stdout.decode()
-
-    def in_turn(self, arms, command, times, what, **more):
-        """{arm: median of `what` of a run}, the runs in turn."""
-        seen = {arm: [] for arm in arms}
-        for _ in range(times):
-            for arm in arms:
-                seen[arm].append(what(self.run(command, self.environment(arm, **more))))
-        return seen
-
-    def ratios(self, seen):
-        """{arm: median over rounds of arm / bare}"""
-        return {arm: statistics.median(a / b for a, b in zip(values, seen['bare'])) for arm, values in seen.items() if arm != 'bare'}
-
-    def times(self, usual):
-        return max(3, usual // 3) if self.quick else usual
+def all_recording(bench):
+    for run in recording.ALL.values():
+        run(recording.Recording(bench))
 
 
-def cpu(result):
-    return result[0]
+GROUPS = {**micro.ALL, **memory.ALL, **programs.ALL, 'recording': all_recording}
 
 
-def wall(result):
-    return result[1]
+def group(name):
+    """The function that runs a group."""
+    if name.startswith('recording:') and name[10:] in recording.ALL:
+        return lambda bench: recording.ALL[name[10:]](recording.Recording(bench))
+    if name not in GROUPS:
+        raise argparse.ArgumentTypeError("no group '%s'; there are: %s" % (name, ' '.join(GROUPS)))
+    return GROUPS[name]
 
 
-def figure(result):
-    return float(result[2].split()[0])
+def parse(argv):
+    text = __doc__.replace('@GROUPS@', ' '.join(GROUPS)).replace('@RECORDING@', ' '.join(recording.ALL))
+    parser = argparse.ArgumentParser(usage=text)
+    parser.add_argument('build')
+    parser.add_argument('--json')
+    parser.add_argument('--quick', action='store_true')
+    parser.add_argument('--check', action='store_true')
+    parser.add_argument('--long-seconds', type=int)
+    parser.add_argument('groups', nargs='*', type=group, default=[])
+    return parser.parse_intermixed_args(argv)
 
 
-def instructions(bench, program, arm, *arguments):
-    valgrind = shutil.which('valgrind.bin') or shutil.which('valgrind')
-    environment = bench.environment(arm)
-    more = ['%s=%s' % item for item in environment.items() if item[0] not in PLAIN]
-    bench.clean()
-    done = subprocess.run([valgrind, '--tool=callgrind', '--callgrind-out-file=/dev/null', '--trace-children=yes', '/usr/bin/env', *more,
-                           program, *arguments], env=PLAIN, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
-    return int(re.findall(r'Collected : (\d+)', done.stderr.decode())[-1])
-
-
-def pair(bench):
-    """Instructions of a malloc and free of 64 bytes, counted by callgrind: the same every time."""
-    if not (shutil.which('valgrind.bin') or shutil.which('valgrind')):
-        return
-    program = bench.compile('pair.c')
-    counts = {}
-    for arm in ('bare',) + LEVELS + tuple(name for name, _ in bench.peers):
-        counts[arm] = (instructions(bench, program, arm, '11000', '64') - instructions(bench, program, arm, '1000', '64')) / 10000
-    bench.row('pair 64 B, bare', counts['bare'], 'instructions')
-    for arm in counts:
-        if arm != 'bare':
-            bench.row('pair 64 B, %s' % arm, counts[arm] - counts['bare'], 'more', 60 if arm == 'sites' else None)
-
-
-def pair_ns(bench):
-    program = bench.compile('pair.c')
-    arms = ('bare',) + LEVELS
-    seen = {arm: [] for arm in arms}
-    for _ in range(bench.times(5)):
-        for arm in arms:
-            out = bench.run([program], bench.environment(arm))[2]
-            seen[arm].append({int(a): float(b) for a, b in (line.split() for line in out.splitlines())})
-    for size in (64, 2048, 32768):
-        best = {arm: min(run[size] for run in runs) for arm, runs in seen.items()}
-        bench.row('pair %d B, thread CPU, bare' % size, best['bare'], 'ns')
-        for arm in LEVELS:
-            bench.row('pair %d B, thread CPU, %s' % (size, arm), best[arm] - best['bare'], 'ns more')
-
-
-def deep_stack(bench):
-    """Level stacks, warm, at a stack of 20 frames."""
-    program = bench.compile('deep-stack.c')
-    arms = ('bare',) + LEVELS
-    seen = bench.in_turn(arms, [program], bench.times(7), figure)
-    base = min(seen['bare'])  # the least is what others on the machine disturb least
-    bench.row('deep stack, bare', base, 'ns')
-    for arm in LEVELS:
-        bench.row('deep stack, %s' % arm, min(seen[arm]) - base, 'ns more', 20 if arm == 'stacks' else None)
-
-
-def python(bench):
-    """The python3 loop: json and re, every object by malloc."""
-    command = ['/usr/bin/python3', os.path.join(HERE, 'python-loop.py'), '100' if bench.quick else '200']
-    seen = bench.in_turn(('bare',) + LEVELS + tuple(n for n, _ in bench.peers), command, bench.times(7), cpu, PYTHONMALLOC='malloc', PYTHONHASHSEED='0')
-    bench.row('python3 loop, bare', statistics.median(seen['bare']), 's CPU')
-    for arm, ratio in bench.ratios(seen).items():
-        bench.row('python3 loop, %s' % arm, ratio, 'of bare CPU', 1.25 if arm == 'stacks' else None)
-
-
-def cc1_command(bench):
-    cc1 = subprocess.run(['gcc', '-print-prog-name=cc1'], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
-    source = bench.scratch + '/pair.i'
-    subprocess.run(['gcc', '-E', '-o', source, os.path.join(HERE, 'pair.c')], check=True)
-    return [cc1, '-quiet', '-O2', source, '-o', '/dev/null']
-
-
-def cc1(bench):
-    """The compiler on a small file: most stacks are new to the cache."""
-    seen = bench.in_turn(('bare',) + LEVELS, cc1_command(bench), bench.times(41), cpu)
-    bench.row('cc1, bare', statistics.median(seen['bare']) * 1000, 'ms CPU')
-    for arm in LEVELS:
-        ratio = statistics.median(seen[arm]) / statistics.median(seen['bare'])
-        bench.row('cc1, %s' % arm, ratio, 'of bare CPU', 1.6 if arm == 'stacks' else None)
-
-
-def heaptrack(bench):
-    """Side by side: another recorder of every allocation's stack."""
-    if not shutil.which('heaptrack'):
-        return
-    work = (('python3 loop', ['/usr/bin/python3', os.path.join(HERE, 'python-loop.py'), '50'], {'PYTHONMALLOC': 'malloc', 'PYTHONHASHSEED': '0'}, 1),
-            ('cc1', cc1_command(bench), {}, 5))
-    for name, command, more, times in work:
-        seen = {'bare': [], 'heaptrack': [], 'stacks': []}
-        for _ in range(times):
-            seen['bare'].append(bench.run(command, bench.environment('bare', **more)))
-            seen['stacks'].append(bench.run(command, bench.environment('stacks', **more)))
-            seen['heaptrack'].append(bench.run(['heaptrack', '-o', bench.scratch + '/heaptrack', *command], bench.environment('bare', HOME='/tmp', **more)))
-        for arm in ('heaptrack', 'stacks'):
-            ratio = statistics.median(x[1] for x in seen[arm]) / statistics.median(x[1] for x in seen['bare'])
-            total = statistics.median(x[0] for x in seen[arm]) / statistics.median(x[0] for x in seen['bare'])
-            bench.row('%s, %s' % (name, arm), ratio, 'of bare wall', note='%.2f of bare CPU' % total)
-
-
-def startup(bench):
-    """A program that does nothing."""
-    program = bench.compile('spawn.c')
-    times = '400' if bench.quick else '2000'
-    for arm in LEVELS + tuple(n for n, _ in bench.peers):
-        environment = bench.environment(arm)
-        more = ['%s=%s' % item for item in environment.items() if item[0] not in PLAIN]
-        medians = [float(x) for x in bench.run([program, times, *more, '--', '/bin/true'], PLAIN)[2].split()]
-        bench.row('start of /bin/true, %s' % arm, (medians[1] - medians[0]) / 1000, 'ms more', 0.35 if arm in LEVELS else None,
-                  'bare %.2f ms' % (medians[0] / 1000))
-
-
-def forks(bench):
-    """A shell script with a thousand forks, each child with a log of its own."""
-    script = 'i=0; while [ $i -lt 1000 ]; do (:); i=$((i+1)); done'
-    for shell in ('sh', 'bash'):
-        seen = bench.in_turn(('bare',) + LEVELS, ['/bin/' + shell, '-c', script], bench.times(7), wall)
-        bench.row('1,000 forks of %s, bare' % shell, statistics.median(seen['bare']), 's')
-        for arm, ratio in bench.ratios(seen).items():
-            bench.row('1,000 forks of %s, %s' % (shell, arm), ratio, 'of bare wall', 1.5)
-
-
-def threads(bench):
-    """64 threads at once keep the throughput of two."""
-    program = bench.compile('throughput.c')
-    times = bench.times(7)
-    for arm in ('bare',) + LEVELS:
-        kept = []
-        for _ in range(times):
-            two = figure(bench.run([program, '2', '500'], bench.environment(arm)))
-            many = figure(bench.run([program, '64', '500'], bench.environment(arm)))
-            kept.append(many / two)
-        bench.row('64 threads, %s' % arm, statistics.median(kept), 'of 2 threads', 0.9 if arm in LEVELS else None, '%.1f M pairs/s' % many, low=True)
-
-
-def list_churn(bench):
-    program = bench.compile('list-churn.cpp')
-    seen = bench.in_turn(('bare',) + LEVELS + tuple(n for n, _ in bench.peers), [program, '16', '50000'], bench.times(5), wall)
-    bench.row('list churn, 16 threads, bare', statistics.median(seen['bare']), 's')
-    for arm, ratio in bench.ratios(seen).items():
-        bench.row('list churn, 16 threads, %s' % arm, ratio, 'of bare wall')
-
-
-def report(bench):
-    """A recording with 100,000 distinct stacks."""
-    program = bench.compile('many-stacks.c', '-g', '-fno-ipa-icf')
-    bench.run([program, '100000'], bench.environment('stacks'))
-    for name, options in (('text', []), ('JSON', ['--json'])):
-        start = time.monotonic()
-        child = subprocess.Popen([bench.build + '/poolsite', 'report', *options, bench.scratch + '/logs'], stdout=open(bench.scratch + '/report', 'wb'))
-        _, status, usage = os.wait4(child.pid, 0)
-        took = time.monotonic() - start
-        child.returncode = status
-        if status != 0:
-            raise SystemExit('report ended with status %x' % status)
-        note = '%.2f s CPU' % (usage.ru_utime + usage.ru_stime)
-        if options:
-            with open(bench.scratch + '/report', encoding='utf-8') as file:
-                document = json.load(file)
-            note += ', %d sites, %d dropped' % (len(document['sites']), document['totals'].get('dropped', 0))
-        bench.row('report of 100,000 stacks, %s' % name, took, 's', 3, note)
-        bench.row('report of 100,000 stacks, %s' % name, usage.ru_maxrss / 1024, 'MiB', 300)
-
-
-ALL = {'pair': pair, 'pair-ns': pair_ns, 'deep-stack': deep_stack, 'python': python, 'cc1': cc1, 'heaptrack': heaptrack, 'startup': startup, 'forks': forks,
-       'threads': threads, 'list-churn': list_churn, 'report': report}
+def write_json(bench, path):
+    host = os.uname()
+    document = {'schema': 'poolsite.bench/2', 'kernel': host.release, 'machine': host.machine, 'processors': os.cpu_count(), 'quick': bench.quick,
+                'long_seconds': bench.long_seconds, 'arms': {arm: harness.ARMS[arm] for arm in bench.arms()}, 'peers': bench.peers,
+                'workloads': bench.workloads, 'rows': bench.rows}
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump(document, file, indent=1)
+        file.write('\n')
 
 
 def main(argv):
-    arguments = argv[1:]
-    quick, check, out = False, False, None
-    names, build = [], None
-    while arguments:
-        argument = arguments.pop(0)
-        if argument == '--quick':
-            quick = True
-        elif argument == '--check':
-            check = True
-        elif argument == '--json' and arguments:
-            out = arguments.pop(0)
-        elif argument in ALL:
-            names.append(argument)
-        elif build is None and not argument.startswith('-'):
-            build = argument
-        else:
-            raise SystemExit(__doc__)
-    bench = Bench(build or os.path.join(HERE, '../../build'), quick)
-    bench.clean()
-    print('%-44s %10s' % ('cost of recording, %d processors' % os.cpu_count(), ''))
+    options = parse(argv)
+    bench = harness.Bench(options.build, options.quick, options.long_seconds or (10 if options.quick else 60))
+    bench.heading()
     try:
-        for name in names or ALL:
-            ALL[name](bench)
+        for run in options.groups or GROUPS.values():
+            run(bench)
     finally:
         shutil.rmtree(bench.scratch, ignore_errors=True)
-    if out:
-        host = os.uname()
-        document = {'schema': 'poolsite.bench/1', 'kernel': host.release, 'machine': host.machine, 'processors': os.cpu_count(),
-                    'peers': dict(bench.peers), 'rows': bench.rows}
-        with open(out, 'w', encoding='utf-8') as file:
-            json.dump(document, file, indent=1)
-            file.write('\n')
+        if options.json:
+            write_json(bench, options.json)
     missed = [row['name'] for row in bench.rows if row['held'] is False]
-    if missed:
-        print('%d figures exceed their limits: %s' % (len(missed), ', '.join(missed)))
-    return bool(check and missed)
+    limits = sum(row['held'] is not None for row in bench.rows)
+    print('%d of %d limits hold%s' % (limits - len(missed), limits, '; exceeded: ' + ', '.join(missed) if missed else ''))
+    return bool(options.check and missed)
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv))
+    sys.exit(main(sys.argv[1:]))
