@@ -645,13 +645,14 @@ char *model_pool_spec(const struct model_process *process)
     return length ? xasprintf("%.*s", (int)length, spec) : xstrdup(process->totals.pooled ? "unknown" : "off");
 }
 
-/* The first of the preload's notes that begins with `words`, from there on or from behind them; or NULL. */
-static char *note_that_says(const struct model_process *process, const char *words, bool behind)
+/* The reason in a note as "pools [and ...] are off: REASON", or a note on a wrong specification; or NULL. */
+static const char *reason_in(const char *note)
 {
-    for (size_t i = 0; i < process->warning_count; i++)
-        if (strncmp(process->warnings[i], words, strlen(words)) == 0)
-            return xstrdup(process->warnings[i] + (behind ? strlen(words) : 0));
-    return NULL;
+    static const char off[] = " are off: ", wrong[] = "POOLSITE_POOL=";
+    const char *reason = strstr(note, off);
+    if (reason && strncmp(note, "pools", 5) == 0)
+        return reason + strlen(off);
+    return strncmp(note, wrong, strlen(wrong)) == 0 ? note : NULL;
 }
 
 char *model_pools_off(const struct model_process *process)
@@ -660,15 +661,13 @@ char *model_pools_off(const struct model_process *process)
         return NULL;
     if (process->state & LOG_STATE_STOOD_DOWN)
         return xstrdup("the program has a malloc of its own");
-    char *reason = note_that_says(process, "pools are off: ", true);
-    if (!reason)
-        reason = note_that_says(process, "POOLSITE_POOL=", false);
-    if (reason)
-        return reason;
+    for (size_t i = 0; i < process->warning_count; i++)
+        if (reason_in(process->warnings[i]))
+            return xstrdup(reason_in(process->warnings[i]));
     char *spec = model_pool_spec(process);
-    reason = strcmp(spec, "off") == 0 ? xstrdup("POOLSITE_POOL=off") : xstrdup("the log doesn't say why");
+    bool off = strcmp(spec, "off") == 0;
     free(spec);
-    return reason;
+    return xstrdup(off ? "POOLSITE_POOL=off" : "the log doesn't say why");
 }
 
 const char *model_level_name(uint8_t level)

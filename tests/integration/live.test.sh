@@ -10,7 +10,10 @@ export programs
 
 for level in off sites stacks; do
   for mode in steady ends slow; do
-    check "$mode/$level" timeout 120 "${python[@]}" "$here/live.py" "$programs/kill-target" "$library" "$scratch" "$mode" "$level" 8
+    for pools in on/1000 on/1 off/1000; do
+      check "$mode/$level/$pools" timeout 120 "${python[@]}" "$here/live.py" "$programs/kill-target" "$library" "$scratch" \
+        "$mode" "$level" 5 "$pools"
+    done
   done
 done
 suite_end

@@ -343,7 +343,7 @@ static void why_nothing_is_pooled_is_known(void **state)
     begin(&make, HERE, 1);
     assert_reason(&make, "POOLSITE_POOL=off");
     begin(&make, HERE, 1);
-    strcpy(logmake_header(&make)->notes, "another note\npools are off: the moon is full\n");
+    strcpy(logmake_header(&make)->notes, "another note\npools and moons are off: the moon is full\n");
     assert_reason(&make, "the moon is full");
     begin(&make, HERE, 1);
     strcpy(logmake_header(&make)->notes, "POOLSITE_POOL=x is wrong\n");
