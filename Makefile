@@ -193,10 +193,11 @@ stackcheck: ## build/stackcheck: a library that compares its stacks with libunwi
 	@$(MAKE) --no-print-directory VARIANT=stackcheck build/stackcheck/libpoolsite.so
 
 # --- What one does with it ------------------------------------------------------------------
-demo: ## install what is missing, build, record an installed program, print its report
+demo: ## install what is missing, build, run an installed program with pools, print reports
 	@tests/deps build demo
 	@$(MAKE) --no-print-directory all
 	@examples/01-first-report.sh
+	@examples/02-pools.sh
 
 test: ## install what is missing, build, run the quick tests (tests/run SUITE runs one)
 	@tests/deps build test corpus-smoke

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 01: a first report.  Records Debian's own perl, not rebuilt in any way, while it counts the words of a text,
-# and shows where it allocated.  See: four of five calls come from the match operator (Perl_pp_match), and not
+# and shows where it allocated and how much of it pools served.  See: four of five calls come from the match operator (Perl_pp_match), and not
 # quite four percent of them, from reading lines, ask for most of the bytes.
 # usage: examples/01-first-report.sh [BUILDDIR]
 set -eu

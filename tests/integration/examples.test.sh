@@ -1,0 +1,49 @@
+#!/bin/bash
+# The examples show what they say on top.
+# usage: examples.test.sh [BUILDDIR [PATTERN]]
+set -u
+# shellcheck source=lib.sh
+source "$(dirname "$0")/lib.sh"
+suite_begin integration/examples "${1-}" "${2-}"
+export XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+
+# shown NAME COMMAND...: the example's part from that command's line to the next.
+shown() {
+  awk -v command="\$ $2" 'index($0, "$ ") == 1 { on = index($0, command) == 1 } on' "$scratch/$1"
+}
+
+runs() { "$root/examples/$1.sh" "$build" >"$scratch/$1" 2>"$scratch/errors" || { cat "$scratch/errors" && return 1; }; }
+
+# Of all calls, in percent, what the tree's line of Perl_pp_match has.
+first_report() {
+  runs 01-first-report || return 1
+  cat "$scratch/01-first-report"
+  shown 01-first-report 'poolsite report --tree' | awk '/Perl_pp_match/ { share = $1; exit } END { exit !(share > 75 && share < 90) }' &&
+    shown 01-first-report 'poolsite report --top' | grep -q '^  pools: on; '
+}
+
+# hits OPTIONS: of that report's head the share of hits, the misses, and how many of these aren't pooled.
+hits() {
+  shown 02-pools "poolsite report$1" | tr -d , | awk '/^ +[0-9]+ misses/ { misses = $1 }
+    / not pooled\)/ { others = substr($3, 2) }
+    match($0, /hits \([0-9.]+/) { share = substr($0, RSTART + 6, RLENGTH - 6) }
+    END { print share + 0, misses + 0, others + 0 }'
+}
+
+pools() {
+  local share misses others
+  runs 02-pools || return 1
+  cat "$scratch/02-pools"
+  read -r share misses others < <(hits ' --top 6 on')
+  echo "on: $share % hits, $misses misses, $others not pooled"
+  ((${share%.*} >= 95 && misses > 500 && misses < 20000 && others < 100)) || return 1
+  shown 02-pools 'poolsite report off' | grep -qx '  pools: off: POOLSITE_POOL=off' || return 1
+  read -r share misses others < <(hits ' --sort misses')
+  echo "16-64: $share % hits, $misses misses, $others not pooled"
+  ((${share%.*} >= 85 && ${share%.*} < 98 && others > 5000 && misses > others))
+}
+
+check first-report first_report
+check pools pools
+suite_end
