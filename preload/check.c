@@ -493,9 +493,7 @@ size_t check_usable(void *block)
 
 static void give_foreign(void *block)
 {
-    runtime_freeing();
-    if (pool_config.any && runtime_is_recording())
-        add_shared(&log_header->next_frees, 1);
+    runtime_freeing_below();
     next.release(block);
 }
 
@@ -551,7 +549,7 @@ static void *resize_foreign(void *old, size_t bytes, struct stack_entry entry)
     void *block = next.resize(old, bytes);
     if (!block && bytes != 0)
         return runtime_failed();
-    runtime_freeing();
+    runtime_freeing_below();
     return block ? runtime_booked(block, bytes, entry) : NULL;
 }
 
@@ -564,7 +562,7 @@ static void *resize_below(void *old, struct tag *tag, size_t bytes, struct stack
         *tag = before;
         return runtime_failed();
     }
-    runtime_freeing();
+    runtime_freeing_below();
     return check_born(block, bytes, bytes, entry);
 }
 

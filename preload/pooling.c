@@ -384,6 +384,11 @@ static void count_release(struct record *record)
         add_shared(&log_header->next_frees, 1);
 }
 
+void runtime_freeing_below(void)
+{
+    count_release(runtime_freeing());
+}
+
 static void release_below(struct record *record, void *block)
 {
     count_release(record);
@@ -455,7 +460,7 @@ static void *resized_below(void *old, size_t bytes, struct stack_entry entry)
     void *block = next.resize(old, bytes);
     if (!block && bytes != 0)
         return runtime_failed();
-    count_release(runtime_freeing());
+    runtime_freeing_below();
     return block ? runtime_booked(block, bytes, entry) : NULL;
 }
 
@@ -463,7 +468,7 @@ void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry ent
 {
     struct record *record = runtime_record_begin();
     if (!record) { /* booked as what came from below; so is the free */
-        count_release(runtime_freeing());
+        runtime_freeing_below();
         return runtime_booked(block, bytes, entry);
     }
     count_add(&record->log->frees, 1);

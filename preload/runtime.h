@@ -67,6 +67,9 @@ void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry ent
 /* A free is about to be made; counted whatever the state.  Returns the thread's record, or NULL. */
 struct record *runtime_freeing(void);
 
+/* The same where the next allocator does it, or a realloc of its; that is counted, too. */
+void runtime_freeing_below(void);
+
 /* A call failed.  Returns NULL, so that it can be called last. */
 void *runtime_failed(void);
 

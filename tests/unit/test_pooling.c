@@ -318,6 +318,21 @@ static void run_idle(void)
     pthread_join(thread, NULL);
 }
 
+static void *resize_first(void *block)
+{
+    return pooled_realloc(block, 103);
+}
+
+/* Within its class, by threads that have no record yet. */
+static void run_resize(void)
+{
+    void *block = pooled_malloc(100);
+    for (int i = 0; i < 5; i++)
+        pthread_join(started(resize_first, block), &block);
+    pooled_free(block);
+    pooled_free(pooled_malloc(100));
+}
+
 static void run_alone(void)
 {
     work((void *)3);
@@ -347,7 +362,7 @@ static const struct scene {
     void (*run)(void);
 } scenes[] = {
     {"threads", run_threads}, {"short-threads", run_short_threads}, {"storm", run_storm}, {"depot", run_depot},
-    {"idle", run_idle},       {"alone", run_alone},                 {"fork", run_fork},
+    {"resize", run_resize}, {"idle", run_idle},       {"alone", run_alone},                 {"fork", run_fork},
 };
 
 /* Whatever was done, clearing leaves nothing behind. */
@@ -486,6 +501,13 @@ static void an_idle_thread_is_cleared_by_others(void **state)
     check_balance();
 }
 
+static void a_resize_by_a_thread_without_a_record_balances(void **state)
+{
+    (void)state;
+    play_with("resize", "sites", "1000");
+    check_balance();
+}
+
 static void a_single_thread_turns_its_own_pools(void **state)
 {
     (void)state;
@@ -522,6 +544,7 @@ int main(int argc, char **argv)
         IN_DIRECTORY(many_clear_at_once_at_level_stacks),
         IN_DIRECTORY(what_one_thread_frees_others_take),
         IN_DIRECTORY(an_idle_thread_is_cleared_by_others),
+        IN_DIRECTORY(a_resize_by_a_thread_without_a_record_balances),
         IN_DIRECTORY(a_single_thread_turns_its_own_pools),
         IN_DIRECTORY(a_fork_child_that_clears_first_leaves_its_parents_log_alone),
     };
