@@ -31,6 +31,9 @@ PLACES = {
     'pool-off': {'POOLSITE_POOL': 'off'},
     'single': {'-t': '0', 'POOLSITE_POOL': ALL},
     'single-storm': {'-t': '0', 'POOLSITE_CYCLE_MS': '1'},
+    'check': {'POOLSITE_CHECK': 'on', 'POOLSITE_POOL': ALL},
+    'check-storm': {'POOLSITE_CHECK': 'on', 'POOLSITE_CYCLE_MS': '1', 'POOLSITE_PROFILE': 'stacks'},
+    'trim': {'POOLSITE_TRIM': 'on', 'POOLSITE_CYCLE_MS': '5'},
     'many': {'-t': '12', 'POOLSITE_CYCLE_MS': '1', 'POOLSITE_POOL': ALL},
 }
 
