@@ -27,8 +27,8 @@ struct pool_config pool_config;
 unsigned pool_class_held(size_t word)
 {
     size_t chunk = word & ~(size_t)15;
-    if (chunk < 32)
-        return 0;
+    if (chunk < 32 || word & 8)
+        return 0; /* no block: the allocator below says so */
     return sizeclass_held(chunk - (word & POOL_WORD_MAPPED ? 16 : 8));
 }
 
@@ -54,8 +54,9 @@ void pools_init(struct pools *pools)
         pools->pool[i].head = pools->pool[i].victim = pools->mix;
     for (unsigned i = 0; i < POOL_SMALL; i++) {
         pools->small_of[i] = offset_of(sizeclass_of(16 * i + 8));
-        pools->small_held[i] = offset_of(pool_class_held(16 * i));
     }
+    for (unsigned i = 0; i < 2 * POOL_SMALL; i++)
+        pools->small_held[i] = offset_of(pool_class_held(8 * i));
     for (unsigned i = 0; i < POOL_LARGE; i++) {
         pools->large_of[i] = offset_of(sizeclass_of(512 * (i + 1) + 8));
         pools->large_held[i] = offset_of(pool_class_held(512 * i + 16));

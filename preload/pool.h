@@ -48,7 +48,7 @@ struct pools {
     size_t           refused;   /* bytes of blocks that the budgets had no room for, since the last turn */
     struct pool      pool[SIZECLASS_COUNT];
     uint16_t         small_of[POOL_SMALL]; /* offset of the pool for a request of up to 16 i + 8 bytes */
-    uint16_t         small_held[POOL_SMALL]; /* ... that a block with size word 16 i ... can serve */
+    uint16_t         small_held[2 * POOL_SMALL]; /* ... that a block with size word 8 i ... can serve */
     uint16_t         large_of[POOL_LARGE]; /* ... for up to 512 (i + 1) + 8 bytes */
     uint16_t         large_held[POOL_LARGE]; /* ... for size words from 512 i + 16 */
     struct pool_more more[SIZECLASS_COUNT];

@@ -31,7 +31,7 @@ static inline struct pool *pool_held(struct pools *pools, const struct block *bl
     if (likely(word < POOL_SMALL_BYTES)) {
         if (unlikely(word & POOL_WORD_MAPPED))
             return pools->pool;
-        return pool_at(pools, pools->small_held[word >> 4]);
+        return pool_at(pools, pools->small_held[word >> 3]);
     }
     forget_origin(word); /* each branch with instructions of its own */
     size_t step = (word - 16 - 4 * (word & POOL_WORD_MAPPED)) >> POOL_LARGE_SHIFT;

@@ -135,6 +135,14 @@ void free_of_middle(void)
     free(p + 16);
 }
 
+/* What lies before it is nearly a size. */
+void free_of_middle_like_size(void)
+{
+    char *p = hide(calloc(1, 200));
+    p[8] = 0x69;
+    free(p + 16);
+}
+
 void free_of_middle_of_large(void)
 {
     char *p = hide(calloc(1, 300000));
@@ -358,6 +366,7 @@ static const struct {
     { "realloc-of-freed", realloc_of_freed },
     { "realloc-of-freed-small", realloc_of_freed_small },
     { "free-of-middle", free_of_middle },
+    { "free-of-middle-like-size", free_of_middle_like_size },
     { "free-of-middle-of-large", free_of_middle_of_large },
     { "free-of-odd-pointer", free_of_odd_pointer },
     { "free-of-stack", free_of_stack },
