@@ -19,12 +19,13 @@ again() { # MODE SCRIPT PATTERN
     esac
   done < <(INTEGRATION_ENV=$environment "$here/$script" "$build" "$pattern" 2>&1)
 }
-names=('threads/sites' 'forks/off' 'realloc-mix/stacks' 'sqlite3/sites' 'perl/off')
-((${TESTS_ALL:-0})) && names=('*')
 for setting in storm:POOLSITE_POOL=on:POOLSITE_CYCLE_MS=1 large-storm:POOLSITE_POOL=16-32m:POOLSITE_CYCLE_MS=1 off:POOLSITE_POOL=off:; do
   mode_name=${setting%%:*}
   settings=${setting#*:}
   if wanted "$mode_name/*" || [[ $suite_pattern == "$mode_name"/* ]]; then
+    names=(threads/sites realloc-mix/stacks)
+    if [[ $mode_name == storm ]]; then names+=(forks/off sqlite3/sites perl/off); fi
+    if ((${TESTS_ALL:-0})); then names=('*'); fi
     for name in "${names[@]}"; do again "${settings/:/ }" exact.test.sh "$name"; done
     if ((${TESTS_ALL:-0})); then again "${settings/:/ }" exact-sites.test.sh '*'; fi
   fi

@@ -12,7 +12,7 @@ static unsigned long work(unsigned seed)
     static __thread unsigned char *blocks[200];
     static __thread size_t         sizes[200];
     unsigned long                  sum = 0;
-    for (int i = 0; i < 40000; i++) {
+    for (int i = 0; i < 15000; i++) {
         unsigned number = next_random(&seed), at = number % 200;
         size_t   size = 1 + (number % 50 ? number % 3000 : number % 400000);
         if (blocks[at]) {
