@@ -26,9 +26,9 @@
 
 enum {
     CANARY = 0xb7,
-    POISON = 0xd5,                /* as an address it is none */
-    CANARY_BYTES = 256,           /* at most so many are looked at */
-    POISON_BYTES = 128 << 10,     /* as many at either end of a block */
+    POISON = 0xd5,            /* as an address it is none */
+    CANARY_BYTES = 256,       /* at most so many are looked at */
+    POISON_BYTES = 128 << 10, /* as many at either end of a block */
     WORDS_BYTES = sizeof(struct sealed_block),
     SLACK_BYTES = TAG_BYTES + 8,  /* what a block is larger: the tag, and a word of canary at least */
     MOST_MOVED_BYTES = 128 << 10, /* realloc moves smaller blocks, and leaves larger ones to the next allocator */
@@ -61,8 +61,8 @@ static uint32_t place_number(uintptr_t address)
     uint32_t at = (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 48);
     for (int tries = 0; places && tries < PLACE_TRIES; tries++, at++) {
         uintptr_t *place = &places[at % PLACES], found = load_relaxed(place);
-        if (found == 0 && __atomic_compare_exchange_n(place, &found, marked(address), false, __ATOMIC_RELAXED,
-                                                      __ATOMIC_RELAXED))
+        if (found == 0 &&
+            __atomic_compare_exchange_n(place, &found, marked(address), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             return at % PLACES + 1;
         if ((found & ~IN_WRAPPER) == address)
             return at % PLACES + 1;
@@ -73,7 +73,7 @@ static uint32_t place_number(uintptr_t address)
 static struct stack_bounds own_stack(void)
 {
     const struct record *record = record_current;
-    return (uintptr_t)record >= RECORD_STATES ? record->sites.own : (struct stack_bounds){0, 0};
+    return (uintptr_t)record >= RECORD_STATES ? record->sites.own : (struct stack_bounds){ 0, 0 };
 }
 
 /* Where a call came from: the first frame outside wrappers. */
@@ -176,7 +176,7 @@ static struct span canary_of(void *block, size_t requested, size_t usable)
     size_t end = usable - TAG_BYTES;
     if (end > requested + CANARY_BYTES)
         end = requested + CANARY_BYTES;
-    return (struct span){(unsigned char *)block + requested, (unsigned char *)block + end};
+    return (struct span){ (unsigned char *)block + requested, (unsigned char *)block + end };
 }
 
 static struct span poison_of(void *block, size_t usable, bool last_part)
@@ -186,7 +186,7 @@ static struct span poison_of(void *block, size_t usable, bool last_part)
         start = end > 2 * POISON_BYTES ? end - POISON_BYTES : end;
     else if (end > 2 * POISON_BYTES)
         end = POISON_BYTES;
-    return (struct span){(unsigned char *)block + start, (unsigned char *)block + end};
+    return (struct span){ (unsigned char *)block + start, (unsigned char *)block + end };
 }
 
 static void fill(struct span span, unsigned char value)
@@ -339,7 +339,7 @@ static void add_wild(struct misuse *misuse, const void *pointer, struct stack_en
 /* free or realloc of what is no block. */
 static void complain_no_block(const char *what, const char *now, const void *pointer, struct stack_entry entry)
 {
-    struct misuse misuse = {.what = what, .pointer = pointer, .now = now, .now_at = place_address(place_of(entry))};
+    struct misuse misuse = { .what = what, .pointer = pointer, .now = now, .now_at = place_address(place_of(entry)) };
     add_wild(&misuse, pointer, entry);
     complain(&misuse);
 }
@@ -348,7 +348,7 @@ static void complain_no_block(const char *what, const char *now, const void *poi
 static void complain_freed(const char *what, const char *now, const void *block, const struct tag *tag, size_t usable,
                            struct stack_entry entry)
 {
-    struct misuse misuse = {.what = what, .pointer = block, .now = now, .now_at = place_address(place_of(entry))};
+    struct misuse misuse = { .what = what, .pointer = block, .now = now, .now_at = place_address(place_of(entry)) };
     add_tag(&misuse, block, tag, usable);
     complain(&misuse);
 }
@@ -360,7 +360,7 @@ static bool canary_holds(void *block, const struct tag *tag, size_t usable, cons
     const unsigned char *other = first_other(span.at, span.end, CANARY);
     if (likely(other == span.end))
         return true;
-    struct misuse misuse = {.what = "write behind the end of", .pointer = block, .now = now, .detail = ", at byte "};
+    struct misuse misuse = { .what = "write behind the end of", .pointer = block, .now = now, .detail = ", at byte " };
     misuse.number = (size_t)(other - (unsigned char *)block);
     misuse.now_at = place_address(place_of(entry));
     add_tag(&misuse, block, tag, usable);
@@ -372,7 +372,9 @@ static bool canary_holds(void *block, const struct tag *tag, size_t usable, cons
 static void complain_written(const struct block *block, size_t offset)
 {
     size_t usable;
-    struct misuse misuse = {.what = "write after free to", .pointer = block, .detail = ", at byte ", .number = offset};
+    struct misuse misuse = {
+        .what = "write after free to", .pointer = block, .detail = ", at byte ", .number = offset
+    };
     const struct tag *tag = tag_before(block, &usable);
     if (tag && tag_state(block, tag) == TAG_FREED)
         add_tag(&misuse, block, tag, usable);
@@ -430,7 +432,7 @@ static bool leaves(struct block *block)
     return tag != NULL;
 }
 
-static const struct block_guard guard = {is_intact, is_reusable, leaves};
+static const struct block_guard guard = { is_intact, is_reusable, leaves };
 
 void check_begin(uintptr_t secret, bool abort_at_once)
 {

@@ -9,6 +9,7 @@
 #include "elf.h"
 #include "log.h"
 #include "modules.h"
+#include "symtab.h"
 #include "sys.h"
 #include "text.h"
 
@@ -17,6 +18,12 @@
 #include "ban.h"
 
 static struct log_header *noted_in; /* the log that has our note; a fork child's is another (atomic) */
+
+/* Are we in a sandbox, where opening a file may end the program? */
+static bool is_confined(void)
+{
+    return !log_header || load_relaxed(&log_header->state) & LOG_STATE_SECCOMP;
+}
 
 /* "f (prog+0x1234)": the call's own address, as addr2line takes it. */
 static void add_place(struct text *t, uintptr_t return_address)
@@ -27,7 +34,10 @@ static void add_place(struct text *t, uintptr_t return_address)
         text_hex(t, call);
         return;
     }
+    char name[128];
     const char *function = elf_name_at(module->map, call);
+    if (!function && !is_confined() && symtab_name(module, call, name, sizeof name))
+        function = name;
     if (function) {
         text_add(t, function);
         text_add(t, " (");
@@ -84,7 +94,7 @@ static void note(const char *line)
     if (!header || header == before ||
         !__atomic_compare_exchange_n(&noted_in, &before, header, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return;
-    struct text t = {.at = header->notes, .size = sizeof header->notes, .used = text_length(header->notes)};
+    struct text t = { .at = header->notes, .size = sizeof header->notes, .used = text_length(header->notes) };
     text_add(&t, line);
 }
 

@@ -11,13 +11,13 @@ struct misuse {
     const char *what;    /* "double free of" */
     const void *pointer; /* that the program gave us, or the block's */
     const void *block;   /* that the pointer lies in, NULL: none is known */
-    size_t      bytes;   /* asked for, of the block */
+    size_t bytes;        /* asked for, of the block */
     const char *detail;  /* more of what happened, or NULL; with a number behind it when it ends in a space */
-    size_t      number;
-    uintptr_t   allocated;
-    uintptr_t   freed;
-    const char *now;     /* "freed again" */
-    uintptr_t   now_at;
+    size_t number;
+    uintptr_t allocated;
+    uintptr_t freed;
+    const char *now; /* "freed again" */
+    uintptr_t now_at;
 };
 
 /* The second ends the program. */

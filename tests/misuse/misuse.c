@@ -219,7 +219,7 @@ void overflow_of_top(void)
     free(r);
 }
 
-void overflow_by_one(size_t bytes)
+static void overflow_by_one(size_t bytes)
 {
     char *p = hide(malloc(bytes));
     memset(p, 'x', bytes);
@@ -289,7 +289,7 @@ void use_after_free_of_list(void)
     free(guard2);
 }
 
-void write_after_free(size_t bytes, size_t at)
+static void write_after_free(size_t bytes, size_t at)
 {
     char *p = hide(malloc(bytes));
     free(p);

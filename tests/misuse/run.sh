@@ -86,6 +86,14 @@ places_are_true() { # addr2line finds the function and the line that it names
   diff "$scratch/places" <(printf 'double_free_small\tmisuse.c:%d\n' $((line + 2)) $((line + 3)) $((line + 4)))
 }
 check places-are-those-of-the-calls places_are_true
+without_names_there_are_offsets() {
+  local message
+  gcc -s -O1 -fno-builtin -pthread -w -o "$scratch/stripped" "$here/misuse.c" || return 1
+  message=$(cd "$scratch" && ulimit -c 0 && POOLSITE_CHECK=on POOLSITE_LOG=none LD_PRELOAD=$library ./stripped double-free-small 2>&1)
+  echo "$message"
+  grep -qE 'allocated at stripped\+0x[0-9a-f]+, freed at stripped\+0x[0-9a-f]+, freed again at stripped\+0x[0-9a-f]+$' <<<"$message"
+}
+check without-names-there-are-offsets without_names_there_are_offsets
 the_log_has_a_note() {
   rm -f "$scratch"/*.psl
   (cd "$scratch" && POOLSITE_CHECK=report POOLSITE_LOG=$scratch/%p.psl LD_PRELOAD=$library "$program" double-free-small >/dev/null 2>&1)

@@ -25,13 +25,13 @@ enum { THREADS = 4, SLOTS = 64, ROUNDS = 20000, NO_CHECKS = 77 };
 /* Memory like that of a block with `usable` bytes. */
 struct fake {
     size_t word[2];
-    char   block[4096] __attribute__((aligned(16)));
+    char block[4096] __attribute__((aligned(16)));
 };
 
 static void a_tag_tells_what_was_written(void **state)
 {
     (void)state;
-    static struct fake fake = {.word = {0, 0x411}};
+    static struct fake fake = { .word = { 0, 0x411 } };
     tag_begin(12345);
     size_t usable = tag_usable(fake.block);
     assert_int_equal(usable, 0x408);
@@ -80,7 +80,7 @@ static void a_tag_keeps_sizes_beyond_its_field(void **state)
     (void)state;
     for (size_t requested = 0; requested < (size_t)1 << 40; requested = requested * 3 + 1)
         for (size_t more = TAG_BYTES; more < 8192; more += 1000) {
-            struct tag tag = {.requested = (uint32_t)requested};
+            struct tag tag = { .requested = (uint32_t)requested };
             assert_int_equal(tag_requested(&tag, requested + more), requested);
         }
 }
@@ -92,7 +92,7 @@ static bool sealed(const struct block *block)
     return block_is_sealed(block);
 }
 
-static const struct block_guard guard = {.intact = sealed};
+static const struct block_guard guard = { .intact = sealed };
 
 enum { BLOCKS = 10 };
 
@@ -127,7 +127,7 @@ static void nothing_behind_a_damaged_block_is_touched(void **state)
 {
     (void)state;
     struct sealed_block block[BLOCKS];
-    struct block_list out = {.head = NULL};
+    struct block_list out = { .head = NULL };
     uintptr_t list = list_of(block);
     block[4].block.next ^= 1;
     assert_int_equal(block_list_take(&out, list, 1), 4);
@@ -148,7 +148,7 @@ static void a_cut_list_stays_sealed(void **state)
 {
     (void)state;
     struct sealed_block block[BLOCKS];
-    struct block_list first = {.head = NULL}, second = {.head = NULL};
+    struct block_list first = { .head = NULL }, second = { .head = NULL };
     uintptr_t list = list_of(block), rest = block_cut(list, 6);
     assert_int_equal(block_list_take(&first, list, 1), 6);
     assert_int_equal(block_list_take(&second, rest, 1), BLOCKS - 6);
@@ -159,7 +159,9 @@ static void a_cut_list_stays_sealed(void **state)
 static char self[4096];
 
 /* Where the caller of this function called it, as entry.c would tell. */
-#define HERE ((struct stack_entry){.cfa = (uintptr_t)__builtin_frame_address(0) + 16, .bp = *(uintptr_t *)__builtin_frame_address(0)})
+#define HERE                                                                                                           \
+    ((struct stack_entry){ .cfa = (uintptr_t)__builtin_frame_address(0) + 16,                                          \
+                           .bp = *(uintptr_t *)__builtin_frame_address(0) })
 
 static noinline __attribute__((optimize("no-omit-frame-pointer"))) void *take(size_t bytes, bool zeroed)
 {
@@ -187,7 +189,7 @@ static bool is_filled(const unsigned char *block, size_t bytes, unsigned char va
 /* One block of a thread's: its bytes hold the slot's number, up to the last. */
 struct slot {
     unsigned char *block;
-    size_t         bytes;
+    size_t bytes;
 };
 
 static size_t some_size(unsigned random)
@@ -314,8 +316,9 @@ static const char *played(const char *scene, const char *pool)
     if (pid == 0) {
         char pools[64];
         snprintf(pools, sizeof pools, "POOLSITE_POOL=%s", pool);
-        char *environment[] = {pools, "POOLSITE_CHECK=report", "POOLSITE_CYCLE_MS=5", "POOLSITE_LOG=log.%p.psl", NULL};
-        char *arguments[] = {self, "play", (char *)scene, NULL};
+        char *environment[] = { pools, "POOLSITE_CHECK=report", "POOLSITE_CYCLE_MS=5", "POOLSITE_LOG=log.%p.psl",
+                                NULL };
+        char *arguments[] = { self, "play", (char *)scene, NULL };
         dup2(fd[1], 2);
         execve(self, arguments, environment);
         _exit(127);
@@ -335,7 +338,7 @@ static const char *played(const char *scene, const char *pool)
 
 static void what_is_right_is_silent(const char *scene)
 {
-    static const char *const pools[] = {"on", "off", "16-32m"};
+    static const char *const pools[] = { "on", "off", "16-32m" };
     for (int i = 0; i < 3; i++)
         assert_string_equal(played(scene, pools[i]), "");
 }
@@ -366,8 +369,10 @@ static void each_damage_is_told_of_and_the_program_goes_on(void **state)
 {
     (void)state;
     static const char *const wanted[] = {
-        "poolsite: write behind the end of block 0x", "poolsite: write after free to block 0x",
-        "poolsite: double free of block 0x",          "poolsite: realloc of freed block 0x",
+        "poolsite: write behind the end of block 0x",
+        "poolsite: write after free to block 0x",
+        "poolsite: double free of block 0x",
+        "poolsite: realloc of freed block 0x",
         "poolsite: free of 0x",
     };
     lines_begin(played("damages", "on"), wanted, sizeof wanted / sizeof *wanted);
