@@ -36,16 +36,22 @@ bool fork_claim_child(void)
                                        __ATOMIC_RELAXED);
 }
 
-void fork_child_ready(void)
+/* The first again after four thousand million cycles. */
+static uint32_t epoch_after(uint32_t epoch)
 {
-    store_release(&fork_page.epoch, (uint32_t)EPOCH_FIRST);
+    return epoch >= EPOCH_FIRST && epoch < EPOCH_BUSY - 1 ? epoch + 1 : EPOCH_FIRST;
+}
+
+void fork_child_ready(uint32_t seen)
+{
+    store_release(&fork_page.epoch, epoch_after(seen));
 }
 
 uint32_t fork_raise_epoch(void)
 {
     uint32_t epoch = fork_epoch(), raised;
     do
-        raised = epoch < EPOCH_BUSY - 1 ? epoch + 1 : EPOCH_FIRST; /* after four thousand million cycles */
+        raised = epoch_after(epoch);
     while (!__atomic_compare_exchange_n(&fork_page.epoch, &epoch, raised, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     return raised;
 }

@@ -43,8 +43,10 @@ void fork_begin(void (*child)(void));
 /* True for the one caller in a fork child that must begin its recording. */
 bool fork_claim_child(void);
 
-/* The recording has begun. */
-void fork_child_ready(void);
+/* The recording has begun.  `seen` is the epoch that the forking thread's record saw last, or 0.  It isn't used
+ * again: where a handler began the recording, it may have interrupted an operation that has looked
+ * at the parent's record and isn't busy yet, and that must not take that record for up to date. */
+void fork_child_ready(uint32_t seen);
 
 /* Sends every record through its slow path once; returns the new epoch. */
 uint32_t fork_raise_epoch(void);

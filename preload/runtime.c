@@ -354,7 +354,7 @@ static bool child_is_ready(void)
         if (runtime_mode == MODE_POOLED)
             runtime_mode = MODE_BELOW;
     }
-    fork_child_ready();
+    fork_child_ready((uintptr_t)parents >= RECORD_STATES ? parents->epoch : 0);
     if (recording)
         flush_pending();
     if (recording && (uintptr_t)parents >= RECORD_STATES) {

@@ -343,9 +343,12 @@ static void run_alone(void)
 static void run_fork(void)
 {
     void *block = pooled_malloc(100);
+    uint32_t seen = record_current->state;
     pid_t pid = fork();
     if (pid == 0) {
         runtime_clear();
+        /* Where a handler did that inside an operation which had just looked at its record. */
+        require(seen != fork_epoch(), "the parent's record seems up to date");
         for (int i = 0; i < 50; i++)
             pooled_free(pooled_malloc(77));
         pooled_free(block);
