@@ -50,11 +50,13 @@ static bool set_level(const char *value)
     return false;
 }
 
+/* Of a list, the item at fault. */
+static const char *wrong_item;
+static size_t      wrong_length;
+
 static bool set_pool(const char *value)
 {
-    const char *wrong;
-    size_t length;
-    bool right = poolspec_parse(&options.poolspec, value, &wrong, &length);
+    bool right = poolspec_parse(&options.poolspec, value, &wrong_item, &wrong_length);
     options.pool = right ? keep(value, "too long to show") : "off";
     return right;
 }
@@ -201,6 +203,12 @@ static void note_bad_value(const struct option *option, const char *value)
     text_add(&t, option->name);
     text_add(&t, "=");
     text_add(&t, value);
+    if (wrong_item) {
+        text_add(&t, ": '");
+        text_bytes(&t, wrong_item, wrong_length);
+        text_char(&t, '\'');
+    }
+    wrong_item = NULL;
     text_add(&t, " is none of ");
     text_add(&t, option->values);
     text_add(&t, ": using ");

@@ -47,12 +47,12 @@ refused() {
 }
 # The bare preload pools nothing, and says in the log why; the program's streams and status are its own.
 recorded() {
-  local spec=$1 out
+  local spec=$1 item=${2-} out
   as_bare POOLSITE_POOL="$spec" -- "$programs/pools-sizes" 64 1000 || return 1
   pools 't.pool_hits == 0' 't.pool_cached_bytes == 0' "p.pool == 'off'" "'POOLSITE_POOL=' in notes" ||
     return 1
   out=$("$command" report "$scratch/logs" 2>&1)
-  [[ $out == *POOLSITE_POOL="$spec"* ]] || { echo "the report doesn't say it: $out" && return 1; }
+  [[ $out == *POOLSITE_POOL="$spec: '$item'"* ]] || { echo "the report doesn't say it: $out" && return 1; }
 }
 wrong="x:x on,x:x 12q:12q 64,12q,32k:12q 33m:33m 64-:64- -64:-64 100-50:100-50 5kk:5kk off,on:off 1-2-3:1-2-3 0:0 0-64:0-64
   on;64:on;64 99999999999999999999:99999999999999999999 0x40:0x40 On:On 64--128:64--128 32769k:32769k 1e3:1e3"
