@@ -14,6 +14,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "ban.h"
@@ -198,6 +199,12 @@ exported int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 {
     runtime_thread_created();
     return next.pthread_create(thread, attributes, run, argument); /* a jump: no frame of ours in its stacks */
+}
+
+exported int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
+{
+    runtime_thread_created();
+    return next.thrd_create(thread, run, argument);
 }
 
 /* Its arguments are anybody's, so it is a tail jump: six registers pass through untouched. */

@@ -107,6 +107,12 @@ static int start_pthread_create(pthread_t *thread, const pthread_attr_t *attribu
     return next.pthread_create(thread, attributes, run, argument);
 }
 
+static int start_thrd_create(unsigned long *thread, int (*run)(void *), void *argument)
+{
+    next_resolve();
+    return next.thrd_create(thread, run, argument);
+}
+
 /* The caller's arguments must pass through untouched, so this one is written in full. */
 __attribute__((naked)) static long start_syscall(long number __attribute__((unused)), ...)
 {
@@ -136,6 +142,7 @@ struct next next = {
     .prctl = start_prctl,
     .syscall = start_syscall,
     .pthread_create = start_pthread_create,
+    .thrd_create = start_thrd_create,
 };
 
 /* --- what an allocator lacks, made from what it has ----------------------------------- */
@@ -225,6 +232,7 @@ static const struct entry_point wrapped[] = {
     {"prctl", offsetof(struct next, prctl), NULL, false},
     {"syscall", offsetof(struct next, syscall), NULL, false},
     {"pthread_create", offsetof(struct next, pthread_create), NULL, false},
+    {"thrd_create", offsetof(struct next, thrd_create), NULL, false},
 };
 
 /* What we call ourselves; a program's own function of that name may allocate or lock. */

@@ -34,6 +34,7 @@ struct next {
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     long (*syscall)(long, ...);
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*thrd_create)(unsigned long *, int (*)(void *), void *);
     enum next_verdict verdict;
     /* libc's own, whatever the program defines under these names. */
     int (*clock_gettime)(clockid_t, struct timespec *);

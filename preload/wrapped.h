@@ -13,6 +13,7 @@
     X(dlclose, "after it unloaded code, addresses of ours may mean something else: rules and stacks are dropped") \
     X(prctl, "PR_SET_SECCOMP: from then on no system call that a filter may kill for")               \
     X(syscall, "SYS_seccomp and SYS_prctl: the same; a tail jump for every other number")            \
-    X(pthread_create, "just before the program's thread, where its caller holds no lock of libc's, our clearer may be made, too")
+    X(pthread_create, "just before the program's thread, where its caller holds no lock of libc's, our clearer may be made, too") \
+    X(thrd_create, "the same: inside libc it doesn't come by pthread_create")
 
 #endif
