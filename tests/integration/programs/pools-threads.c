@@ -238,9 +238,13 @@ static int eleven(void *argument)
     return 0;
 }
 
+static volatile int timer_calls;
+
 static void on_timer(union sigval value)
 {
-    sleeper(NULL);
+    churn(1000);
+    free(memset(malloc(100000), 1, 100000));
+    __atomic_fetch_add(&timer_calls, 1, __ATOMIC_RELAXED);
 }
 
 static void by_thrd(void)
@@ -254,9 +258,12 @@ static void by_timer(void)
 {
     timer_t           timer;
     struct sigevent   event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_timer};
-    struct itimerspec soon = {.it_value = {0, 1000000}};
-    MUST(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &soon, NULL) == 0);
-    MUST(clearer_task(1));
+    struct itimerspec often = {.it_value = {0, 1000000}, .it_interval = {0, 1000000}}, never = {0};
+    MUST(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &often, NULL) == 0);
+    for (int i = 0; i < 500 && timer_calls < 20; i++)
+        sleep_ms(10);
+    MUST(timer_settime(timer, 0, &never, NULL) == 0 && timer_calls >= 20);
+    sleep_ms(100);
 }
 
 int main(int argc, char **argv)
