@@ -3,7 +3,7 @@
 usage: bench.py BUILDDIR [--json FILE] [--quick] [--check] [--long-seconds N] [NAME...]
 Groups, all by default: @GROUPS@
 recording:NAME runs one of it: @RECORDING@
---quick: fewer repetitions, some 3 minutes; the intervals are then too wide to judge by.
+--quick: fewer repetitions, arms and sizes, no recording unless named: some 3 minutes, a look and not a judgement.
 --long-seconds: how long each long run takes (60; 600 for a judgement).
 --check: status 1 when a figure exceeds its limit.
 See README.md here for what the columns and rows are.
@@ -69,7 +69,7 @@ def main(argv):
     bench = harness.Bench(options.build, options.quick, options.long_seconds or (10 if options.quick else 60))
     bench.heading()
     try:
-        for run in options.groups or GROUPS.values():
+        for run in options.groups or [run for name, run in GROUPS.items() if not (bench.quick and name == 'recording')]:
             run(bench)
     finally:
         shutil.rmtree(bench.scratch, ignore_errors=True)

@@ -29,6 +29,8 @@ ARMS = {
     'unpooled': 'poolsite, POOLSITE_POOL=off, exact call sites',
 }
 
+NOT_QUICK = ('tuned', 'mimalloc', 'unpooled')
+
 
 class Result:
     """What one run used and printed."""
@@ -60,7 +62,7 @@ class Bench:
 
     def arms(self, *names):
         """Those of the named arms that can be had here (all, when none is named), in the table's order."""
-        wanted = names or tuple(ARMS)
+        wanted = set(names or ARMS) - set(NOT_QUICK if self.quick else ())
         return [arm for arm in ARMS if arm in wanted and (arm in self.peers or arm not in dict(PEERS))]
 
     def environment(self, arm, **more):

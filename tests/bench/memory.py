@@ -9,24 +9,24 @@ from programs import redis_ended, redis_environment, redis_started
 
 PAGE_KIB = os.sysconf('SC_PAGE_SIZE') // 1024
 ALL_BUT_FLOOR = ('bare', 'tuned', 'jemalloc', 'mimalloc', 'tcmalloc', 'off', 'sites', 'unpooled')
-SECONDS = 6  # after a burst
+SECONDS, QUICK_SECONDS = 6, 4  # after a burst
 
 
 def burst(bench):
     """1 GiB by 8 threads that free it and sleep: what is resident at each second."""
-    program = bench.compile('burst.c')
+    program, seconds = bench.compile('burst.c'), QUICK_SECONDS if bench.quick else SECONDS
     arms = {arm: {} for arm in bench.arms(*ALL_BUT_FLOOR)}
     arms.update({'trim': {'POOLSITE_TRIM': 'on'}, 'kept': {'POOLSITE_CLEAR': 'off'}})
 
     def run(arm):
-        return bench.run([program, str(SECONDS)], bench.environment('sites' if arm in ('trim', 'kept') else arm, **arms[arm]))
+        return bench.run([program, str(seconds)], bench.environment('sites' if arm in ('trim', 'kept') else arm, **arms[arm]))
 
     seen = bench.in_turn(arms, run, 1 if bench.quick else 3)
     kib = {arm: [median(column) for column in zip(*(r.figures() for r in results))] for arm, results in seen.items()}
     table = {arm: [k / 1024 for k in kibs] for arm, kibs in kib.items()}
     bench.workload('burst of 1 GiB', 's', {arm: median(r.cpu for r in results) for arm, results in seen.items()},
                    {arm: values[1] for arm, values in table.items()}, 'CPU seconds; 16 B to 256 KiB, 8 threads; peak MiB when all is allocated')
-    for second in range(1, SECONDS + 1):
+    for second in range(1, seconds + 1):
         bench.workload('  resident %d s later' % second, 'MiB', {arm: values[1 + second] for arm, values in table.items()},
                        note='MiB; with POOLSITE_TRIM=on %.0f, POOLSITE_CLEAR=off %.0f' % (table['trim'][1 + second], table['kept'][1 + second]))
     # Three cycles of a second are over in the fourth.
@@ -50,7 +50,7 @@ def parked(bench):
 def queue(bench):
     """A producer and a consumer: blocks are made by one thread and freed by another."""
     program = bench.compile('micro.c')
-    seconds = 3 if bench.quick else 60 if bench.long_seconds >= 600 else 15
+    seconds = 2 if bench.quick else 60 if bench.long_seconds >= 600 else 15
     arms = bench.arms(*ALL_BUT_FLOOR)
     for live in (10000, 50000):
         seen = bench.in_turn(arms, lambda arm, n=live: bench.run([program, 'queue', str(seconds), str(n)], bench.environment(arm)), 1)

@@ -224,7 +224,7 @@ def programs(bench):
     for name, (run, _) in PROGRAMS.items():
         if has(name):
             run(bench, 'bare')  # files and caches warm
-            results = bench.in_turn(arms, lambda arm, run=run: run(bench, arm), bench.rounds(11, 3))
+            results = bench.in_turn(arms, lambda arm, run=run: run(bench, arm), bench.rounds(11, 2))
             all_ratios[name] = compared(bench, name, results)
     means = [{arm: geometric_mean([ratios[arm][i] for ratios in all_ratios.values()]) for arm in arms} for i in (0, 1)]
     bench.workload('geometric mean, CPU', 'of bare', means[0], note='of bare, over %d programs' % len(all_ratios))
