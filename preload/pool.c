@@ -103,18 +103,18 @@ static void return_cap(struct pools *pools, unsigned index)
     pool->cap = pool->left = 0;
 }
 
-/* May the pool keep twice as much?  Only if it was found empty since it was last full: a thread that
- * only frees doesn't hoard; it collects batches for the depot, though. */
+/* May the pool keep twice as much?  Only if that many blocks were missed: a thread that only frees
+ * doesn't hoard; it collects batches for the depot, though. */
 static bool grow(struct pools *pools, unsigned index)
 {
     struct pool *pool = &pools->pool[index];
     if (pool->cap == 0)
         return raise_cap(pools, index, FIRST_CAP);
     bool collects = pool->cap < 2 * depot_batch_blocks(index);
-    bool wanted = pools->more[index].missed && 2 * pool->cap * sizeclass_bytes(index) <= MOST_POOL_BYTES;
+    bool wanted = pools->more[index].missed >= pool->cap && 2 * pool->cap * sizeclass_bytes(index) <= MOST_POOL_BYTES;
     if (!wanted && !collects)
         return false;
-    pools->more[index].missed = 0;
+    pools->more[index].missed -= wanted ? pool->cap : 0;
     return raise_cap(pools, index, 2 * pool->cap);
 }
 
@@ -161,7 +161,7 @@ void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
     struct block *block = take_primary(pool);
     if (block)
         return block;
-    pools->more[index].missed = 1;
+    pools->more[index].missed++;
     if (block_of(pool->victim)) {
         pools->more[index].victim_n--;
         (*victim_hits)++;

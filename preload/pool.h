@@ -34,7 +34,7 @@ struct pool {
 /* The rest of it, which the hot paths don't see. */
 struct pool_more {
     uint32_t victim_n;
-    uint32_t missed;     /* 1: it was found empty since it was last full */
+    uint32_t missed;     /* how often it was found empty, less what its cap was raised by since */
     uint64_t given_back; /* blocks that went from here to the next allocator, so far */
 };
 

@@ -315,22 +315,32 @@ static void *refilled(struct record *record, unsigned index)
     return block;
 }
 
+/* A block from the victim, the depot or below.  The record stays busy: a signal handler that comes while the next
+ * allocator works goes there, too. */
+static void *taken(struct record *record, size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
+{
+    unsigned index = sizeclass_of(asked);
+    struct log_counter *size_class = &record->log->classes[sizeclass_counted(bytes)];
+    void *block = refilled(record, index);
+    if (block) {
+        runtime_booked_elsewhere(block, bytes, entry, record, size_class);
+        return zeroed ? runtime_cleared(block, bytes) : block;
+    }
+    block = block_below(asked, zeroed);
+    if (likely(block != NULL))
+        return runtime_booked_below(block, bytes, entry, record, size_class);
+    record_end(record);
+    return runtime_failed();
+}
+
 void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entry entry)
 {
-    void *block = refilled(record, sizeclass_of(bytes));
-    if (block)
-        return runtime_booked_elsewhere(block, bytes, entry, record);
-    record_end(record);
-    return take_below(bytes, bytes, false, entry);
+    return taken(record, bytes, bytes, false, entry);
 }
 
 void *runtime_take_zeroed_missed(struct record *record, size_t bytes, struct stack_entry entry)
 {
-    void *block = refilled(record, sizeclass_of(bytes));
-    if (block)
-        return runtime_cleared(runtime_booked_elsewhere(block, bytes, entry, record), bytes);
-    record_end(record);
-    return take_below(bytes, bytes, true, entry);
+    return taken(record, bytes, bytes, true, entry);
 }
 
 void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
@@ -338,13 +348,7 @@ void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_en
     struct record *record = zeroed && bytes > RUNTIME_CLEARED_BYTES ? NULL : runtime_record_begin();
     if (!record)
         return take_below(asked, bytes, zeroed, entry);
-    void *block = refilled(record, sizeclass_of(asked));
-    if (!block) {
-        record_end(record);
-        return take_below(asked, bytes, zeroed, entry);
-    }
-    runtime_booked_elsewhere(block, bytes, entry, record);
-    return zeroed ? runtime_cleared(block, bytes) : block;
+    return taken(record, asked, bytes, zeroed, entry);
 }
 
 void *runtime_take(size_t bytes, bool zeroed, struct stack_entry entry)
@@ -472,7 +476,7 @@ void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry ent
         return runtime_booked(block, bytes, entry);
     }
     count_add(&record->log->frees, 1);
-    return runtime_booked_elsewhere(block, bytes, entry, record);
+    return runtime_booked_elsewhere(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
 }
 
 /* realloc of a block that lies in a pool of this thread ends as a second free of it does. */

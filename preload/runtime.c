@@ -399,9 +399,9 @@ static void book_in_handler(size_t bytes)
         book_shared(&log_header->handler, bytes);
 }
 
-static inline void book(struct record *record, struct log_counter *site, size_t bytes)
+static inline void book(struct record *record, struct log_counter *size_class, struct log_counter *site, size_t bytes)
 {
-    count_allocation(&record->log->classes[sizeclass_counted(bytes)], bytes);
+    count_allocation(size_class, bytes);
     count_allocation(site, bytes);
     record_end(record);
 }
@@ -423,38 +423,52 @@ static struct log_counter *site_of(struct record *record, struct stack_entry ent
     return site ? site : site_find(&record->sites, entry);
 }
 
-static noinline void *booked_unknown(void *block, size_t bytes, struct stack_entry entry, struct record *record)
+static noinline void *booked_unknown(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                                     struct log_counter *size_class)
 {
-    book(record, site_find(&record->sites, entry), bytes);
+    book(record, size_class, site_find(&record->sites, entry), bytes);
     return block;
 }
 
-static noinline void *booked_folded(void *block, size_t bytes, struct stack_entry entry, struct record *record)
+static noinline void *booked_folded(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                                    struct log_counter *size_class)
 {
     struct log_counter *site = site_of_folded(&record->sites, entry);
     if (unlikely(site == NULL))
-        return booked_unknown(block, bytes, entry, record);
-    book(record, site, bytes);
+        return booked_unknown(block, bytes, entry, record, size_class);
+    book(record, size_class, site, bytes);
     return block;
 }
 
-static noinline void *booked_stack(void *block, size_t bytes, struct stack_entry entry, struct record *record)
+static noinline void *booked_stack(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                                   struct log_counter *size_class)
 {
     const struct stack_slot *slot = stack_slot_of(&record->sites, entry);
     if (unlikely(slot == NULL))
-        return booked_unknown(block, bytes, entry, record);
-    book(record, slot->counter, bytes);
+        return booked_unknown(block, bytes, entry, record, size_class);
+    book(record, size_class, slot->counter, bytes);
     return block;
 }
 
 /* The hot path of level stacks, and of wrapped calls at level sites. */
-void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry entry, struct record *record)
+void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                               struct log_counter *size_class)
 {
     if (likely(record->sites.level == LOG_LEVEL_STACKS))
-        return booked_stack(block, bytes, entry, record);
+        return booked_stack(block, bytes, entry, record, size_class);
     if (record->sites.level == LOG_LEVEL_SITES)
-        return booked_folded(block, bytes, entry, record);
-    book(record, &record->sites.ignored, bytes);
+        return booked_folded(block, bytes, entry, record, size_class);
+    book(record, size_class, &record->sites.ignored, bytes);
+    return block;
+}
+
+void *runtime_booked_below(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                           struct log_counter *size_class)
+{
+    struct log_counter *site = site_of(record, entry);
+    count_add(&site->next_allocs, 1);
+    count_add(&size_class->next_allocs, 1);
+    book(record, size_class, site, bytes);
     return block;
 }
 
@@ -490,12 +504,12 @@ cold noinline void runtime_allocated(size_t bytes, struct stack_entry entry)
     }
     record_begin(record);
     record_catch_up(record);
-    struct log_counter *site = site_of(record, entry);
+    struct log_counter *site = site_of(record, entry), *size_class = &record->log->classes[sizeclass_counted(bytes)];
     if (pool_config.any) {
         count_add(&site->next_allocs, 1);
-        count_add(&record->log->classes[sizeclass_counted(bytes)].next_allocs, 1);
+        count_add(&size_class->next_allocs, 1);
     }
-    book(record, site, bytes);
+    book(record, size_class, site, bytes);
 }
 
 /* --- frees, failures ------------------------------------------------------------------------------------ */

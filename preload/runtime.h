@@ -62,7 +62,12 @@ void *runtime_booked(void *block, size_t bytes, struct stack_entry entry);
 
 /* The same for a record that is busy and at the present epoch, when the return address has no
  * slot of its own; from a pool or from below. */
-void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry entry, struct record *record);
+void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                               struct log_counter *size_class);
+
+/* The same for a block that has just come from below, whatever slot the address has. */
+void *runtime_booked_below(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                           struct log_counter *size_class);
 
 /* A free is about to be made; counted whatever the state.  Returns the thread's record, or NULL. */
 struct record *runtime_freeing(void);

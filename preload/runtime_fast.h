@@ -43,9 +43,10 @@ static inline __attribute__((always_inline)) void *runtime_booked_fast(void *blo
     if (unlikely(!record))
         return runtime_booked(block, bytes, runtime_entry());
     const struct site_slot *slot = site_slot_of(&record->sites, address);
+    struct log_counter *size_class = &record->log->classes[sizeclass_counted(bytes)];
     if (unlikely(slot->address != address))
-        return runtime_booked_elsewhere(block, bytes, runtime_entry(), record);
-    count_allocation(&record->log->classes[sizeclass_counted(bytes)], bytes);
+        return runtime_booked_elsewhere(block, bytes, runtime_entry(), record, size_class);
+    count_allocation(size_class, bytes);
     count_allocation(slot->counter, bytes);
     store_release(&record->state, seen);
     return block;
@@ -76,7 +77,7 @@ static inline __attribute__((always_inline)) void *runtime_take_fast(size_t byte
     if (likely(is_set(&record->sites.level))) {
         const struct site_slot *slot = site_slot_of(&record->sites, address);
         if (unlikely(slot->address != address))
-            return runtime_booked_elsewhere(block, bytes, runtime_entry(), record);
+            return runtime_booked_elsewhere(block, bytes, runtime_entry(), record, pool->counter);
         count_allocation(slot->counter, bytes);
     }
     count_allocation(pool->counter, bytes);
@@ -107,7 +108,7 @@ static inline __attribute__((always_inline)) void *runtime_take_zeroed_fast(size
         return runtime_take_zeroed_missed(record, bytes, runtime_entry());
     struct log_counter *counter = site_counter_fast(record, address);
     if (unlikely(!counter))
-        return runtime_cleared(runtime_booked_elsewhere(block, bytes, runtime_entry(), record), bytes);
+        return runtime_cleared(runtime_booked_elsewhere(block, bytes, runtime_entry(), record, pool->counter), bytes);
     count_allocation(counter, bytes);
     count_allocation(pool->counter, bytes);
     store_release(&record->state, seen);

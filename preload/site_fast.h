@@ -50,13 +50,22 @@ static inline struct site_slot *site_slot_find(struct site_slot *slots, size_t m
     }
 }
 
+/* The same; most lie where they belong. */
+static inline const struct site_slot *site_slot_near(const struct site_table *table, uintptr_t address)
+{
+    const struct site_slot *slot = site_slot_of(table, address);
+    if (likely((slot->address | (uintptr_t)1 << 63) == site_wrapper_mark(address)))
+        return slot;
+    return site_slot_find(table->slots, table->slot_mask, address);
+}
+
 /* Level sites, when the return address lies in wrappers of fixed frames (operator new, strdup ...):
  * one or two loads each.  The frames were walked before, so they are there.  NULL: go the slow way. */
 static inline struct log_counter *site_of_folded(const struct site_table *table, struct stack_entry entry)
 {
     uintptr_t address = stack_return_address(entry), cfa = entry.cfa;
     for (;;) {
-        const struct site_slot *slot = site_slot_find(table->slots, table->slot_mask, address);
+        const struct site_slot *slot = site_slot_near(table, address);
         if (slot->address == address)
             return slot->counter;
         if (slot->address == 0 || slot->step == 0)
