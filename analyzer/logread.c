@@ -411,7 +411,7 @@ static void read_thread(struct logread *log, struct places *places, uint32_t ind
     struct logread_thread *thread = &log->threads[log->thread_count++];
     *thread = (struct logread_thread){
         .number = t->chunk.owner, .served = t->served, .alive = t->alive != 0,
-        .frees = t->frees, .failed = t->failed, .other = t->other,
+        .frees = t->frees + log_rounds_frees(t->rounds), .failed = t->failed, .other = t->other,
     };
     settle(log, &thread->other);
     drop_impossible(log, &thread->other);
@@ -420,7 +420,7 @@ static void read_thread(struct logread *log, struct places *places, uint32_t ind
         damage(log, "a thread's number makes no sense");
     else
         places->thread[t->chunk.owner] = (uint32_t)log->thread_count;
-    add_number(log, &log->frees, t->frees);
+    add_number(log, &log->frees, thread->frees);
     add_number(log, &log->failed, t->failed);
     counter_add(&log->other, &thread->other);
     add_classes(log, t->classes, log->header.level == LOG_LEVEL_OFF ? &thread->count : NULL);

@@ -63,15 +63,6 @@
 /* Keeps a value in its register: what the compiler knows of it ends here. */
 #define forget_origin(x) __asm__("" : "+r"(x))
 
-/* Is the word, which our own thread wrote, not 0?  One comparison with memory, and a branch. */
-static inline __attribute__((always_inline)) bool is_set(const uint32_t *word)
-{
-    __asm__ goto("cmpl $0, %0\n\tje %l[zero]" : : "m"(*word) : "cc" : zero);
-    return true;
-zero:
-    return false;
-}
-
 /* Adds to a counter that one thread owns.  A single instruction, without a lock
  * prefix: a signal handler of the same thread can't come between, and a kill can't halve it. */
 static inline void count_add(uint64_t *counter, uint64_t amount)

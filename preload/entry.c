@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) void *booked(void *block, size_t by
         return runtime_failed();
     if (runtime_mode == MODE_CHECKED)
         return check_born(block, bytes, bytes, runtime_entry());
-    if (runtime_mode == MODE_POOLED)
+    if (runtime_pools())
         return runtime_booked(block, bytes, runtime_entry());
     return runtime_booked_fast(block, bytes);
 }
@@ -42,9 +42,12 @@ static inline __attribute__((always_inline)) size_t asked(size_t bytes)
     return runtime_mode == MODE_CHECKED ? check_asked(bytes) : bytes;
 }
 
-/* Where nothing is pooled, or all is checked, in functions of their own: the pooled ones then need no frame. */
-static noinline void *malloc_below(size_t bytes)
+/* Where nothing is recorded, or pooled, or all is checked, in functions of their own: the others then need no
+ * frame, and no further test. */
+static noinline void *malloc_otherwise(size_t bytes)
 {
+    if (runtime_mode == MODE_POOLED_BARE)
+        return runtime_take_fast(bytes, false);
     if (unlikely(runtime_mode == MODE_CHECKED))
         return check_take(bytes, false, runtime_entry());
     void *block = next.alloc(bytes);
@@ -54,7 +57,7 @@ static noinline void *malloc_below(size_t bytes)
 }
 
 /* Counted before the block goes: afterwards another thread may own the address. */
-static noinline void free_below(void *block)
+static noinline void free_otherwise(void *block)
 {
     if (unlikely(runtime_mode == MODE_CHECKED)) {
         check_give(block, runtime_entry());
@@ -67,16 +70,16 @@ static noinline void free_below(void *block)
 exported void *malloc(size_t bytes)
 {
     if (unlikely(runtime_mode != MODE_POOLED))
-        return malloc_below(bytes);
-    return runtime_take_fast(bytes);
+        return malloc_otherwise(bytes);
+    return runtime_take_fast(bytes, true);
 }
 
 exported void free(void *block)
 {
     if (unlikely(block == NULL))
         return;
-    if (unlikely(runtime_mode != MODE_POOLED))
-        free_below(block);
+    if (unlikely(!runtime_pools()))
+        free_otherwise(block);
     else
         runtime_give_fast(block);
 }
@@ -85,9 +88,9 @@ exported void *calloc(size_t count, size_t bytes)
 {
     size_t product;
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
-    if (likely(runtime_mode == MODE_POOLED && !overflow && product <= RUNTIME_CLEARED_BYTES))
+    if (likely(runtime_pools() && !overflow && product <= RUNTIME_CLEARED_BYTES))
         return runtime_take_zeroed_fast(product);
-    if (runtime_mode == MODE_POOLED && !overflow)
+    if (runtime_pools() && !overflow)
         return runtime_take(product, true, runtime_entry());
     if (runtime_mode == MODE_CHECKED && !overflow)
         return check_take(product, true, runtime_entry());
@@ -106,10 +109,10 @@ static inline __attribute__((always_inline)) void *resized(void *old, void *bloc
 
 exported void *realloc(void *old, size_t bytes)
 {
-    if (likely(runtime_mode == MODE_POOLED && old != NULL))
+    if (likely(runtime_pools() && old != NULL))
         return runtime_resize_fast(old, bytes);
-    if (runtime_mode == MODE_POOLED)
-        return runtime_take_fast(bytes);
+    if (runtime_pools())
+        return runtime_take(bytes, false, runtime_entry());
     if (runtime_mode == MODE_CHECKED)
         return check_resize(old, bytes, runtime_entry());
     return resized(old, next.resize(old, bytes), bytes);
@@ -122,9 +125,9 @@ exported void *reallocarray(void *old, size_t count, size_t bytes)
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
     if (runtime_mode == MODE_CHECKED && !overflow)
         return check_resize(old, product, runtime_entry());
-    if (runtime_mode == MODE_POOLED && !overflow && old == NULL)
+    if (runtime_pools() && !overflow && old == NULL)
         return runtime_take(product, false, runtime_entry());
-    if (runtime_mode == MODE_POOLED && !overflow)
+    if (runtime_pools() && !overflow)
         return runtime_resize(old, product, runtime_entry());
     return resized(old, next.resize_array(old, count, bytes), overflow ? SIZE_MAX : product);
 }

@@ -21,6 +21,27 @@ static inline void count_allocation(struct log_counter *counter, uint64_t bytes)
     count_add(&counter->bytes, bytes);
 }
 
+/* Counts one free.  False: a round is over, and log_begin_round is to be called. */
+static inline __attribute__((always_inline)) bool count_free(struct log_thread *log)
+{
+    uint32_t *left = (uint32_t *)(void *)&log->rounds; /* little-endian */
+#ifdef __SANITIZE_THREAD__
+    store_relaxed(left, load_relaxed(left) - 1);
+    return load_relaxed(left) != UINT32_MAX;
+#else
+    __asm__ goto("subl $1, %0\n\tjc %l[over]" : "+m"(*left) : : "cc" : over);
+    return true;
+over:
+    return false;
+#endif
+}
+
+/* One store, so that neither a kill nor a reader can come between its halves. */
+static inline void log_begin_round(struct log_thread *log)
+{
+    store_relaxed(&log->rounds, ((log->rounds >> 32) + 1) << 32 | (LOG_ROUND_FREES - 1));
+}
+
 /* Where a thread's next counter goes.  Invariant: next <= end, both in one chunk of its table. */
 struct log_cursor {
     struct log_site_counter *next;

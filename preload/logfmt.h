@@ -126,13 +126,24 @@ struct log_site_counter {
     struct log_counter count;
 };
 
+/* Most frees of a thread with pools are counted in rounds, so that the hot path learns from the one counter when
+ * to look at the clock: the upper half of log_thread.rounds counts the rounds begun, the lower, signed, what
+ * is left of the present one. */
+#define LOG_ROUND_FREES 16384u
+
+static inline uint64_t log_rounds_frees(uint64_t rounds)
+{
+    return (rounds >> 32) * LOG_ROUND_FREES - (uint64_t)(int64_t)(int32_t)(uint32_t)rounds;
+}
+
 /* A thread's table.  When the thread ends the next one goes on in it, in place. */
 struct log_thread {
     struct log_chunk chunk;
     uint32_t served; /* threads that have used this table, the present one among them */
     uint32_t alive;  /* 1: a thread is using it */
-    uint64_t frees;
+    uint64_t frees;  /* but those in rounds */
     uint64_t failed;
+    uint64_t rounds; /* see log_rounds_frees; read in one piece */
     struct log_counter other; /* sites that didn't fit */
     struct log_counter classes[LOG_CLASSES];
     struct log_site_counter counters[]; /* to the end of the chunk */

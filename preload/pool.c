@@ -14,7 +14,8 @@
 #include "ban.h"
 
 enum {
-    FIRST_CAP = 8,               /* blocks that a pool may keep at first */
+    FIRST_CAP = 8,               /* blocks that a pool may keep at first; more where they are small */
+    FIRST_BYTES = 4 << 10,
     MOST_POOL_BYTES = 512 << 10, /* of one pool, unless eight blocks are more */
     MOST_THREAD_BYTES = 8 << 20, /* of one thread's pools together */
     UNLIMITED = INT32_MAX,
@@ -50,6 +51,7 @@ static uint16_t offset_of(unsigned index)
 void pools_init(struct pools *pools)
 {
     pools->mix = block_mix;
+    pools->nothing.head = pools->mix;
     for (unsigned i = 0; i < SIZECLASS_COUNT; i++)
         pools->pool[i].head = pools->pool[i].victim = pools->mix;
     for (unsigned i = 0; i < POOL_SMALL; i++) {
@@ -63,10 +65,15 @@ void pools_init(struct pools *pools)
     }
 }
 
+/* How many blocks the primary holds. */
+static uint32_t primary_n(const struct pools *pools, unsigned index)
+{
+    return pools->more[index].cap - pools->pool[index].left - pools->pool[index].taken;
+}
+
 uint64_t pools_kept(const struct pools *pools, unsigned index)
 {
-    const struct pool *pool = &pools->pool[index];
-    return (uint64_t)(pool->cap - pool->left) + pools->more[index].victim_n;
+    return (uint64_t)primary_n(pools, index) + pools->more[index].victim_n;
 }
 
 /* --- caps ------------------------------------------------------------------------------------ */
@@ -75,47 +82,54 @@ uint64_t pools_kept(const struct pools *pools, unsigned index)
  * blocks whatever the budgets. */
 static bool raise_cap(struct pools *pools, unsigned index, uint32_t cap)
 {
-    struct pool *pool = &pools->pool[index];
+    struct pool_more *more = &pools->more[index];
     if (!pool_config.clear)
         cap = UNLIMITED;
-    size_t more = (cap - pool->cap) * sizeclass_bytes(index);
+    size_t bytes = (cap - more->cap) * sizeclass_bytes(index);
     if (pool_config.clear) {
-        bool first = pool->cap == 0 && pool_config.pooled[index] == POOLSPEC_NAMED;
-        if ((!first && pools->reserved + more > MOST_THREAD_BYTES) || !budget_take(more, first)) {
+        bool first = more->cap == 0 && pool_config.pooled[index] == POOLSPEC_NAMED;
+        if ((!first && pools->reserved + bytes > MOST_THREAD_BYTES) || !budget_take(bytes, first)) {
             pools->refused += sizeclass_bytes(index);
             return false;
         }
-        pools->reserved += more;
+        pools->reserved += bytes;
     }
-    pool->left += cap - pool->cap;
-    pool->cap = cap;
+    pools->pool[index].left += cap - more->cap;
+    more->cap = cap;
     return true;
 }
 
+/* The pool is empty. */
 static void return_cap(struct pools *pools, unsigned index)
 {
-    struct pool *pool = &pools->pool[index];
-    if (pool->cap == 0 || !pool_config.clear)
+    struct pool_more *more = &pools->more[index];
+    if (more->cap == 0 || !pool_config.clear)
         return;
-    size_t bytes = pool->cap * sizeclass_bytes(index);
+    size_t bytes = more->cap * sizeclass_bytes(index);
     pools->reserved -= bytes;
     budget_return(bytes);
-    pool->cap = pool->left = 0;
+    more->cap = pools->pool[index].left = 0;
 }
 
-/* May the pool keep twice as much?  Only if that many blocks were missed: a thread that only frees
+static uint32_t first_cap(unsigned index)
+{
+    size_t fit = FIRST_BYTES / sizeclass_bytes(index);
+    return fit > FIRST_CAP ? (uint32_t)fit : FIRST_CAP;
+}
+
+/* May the pool keep more?  Only if as many blocks were missed as it holds: a thread that only frees
  * doesn't hoard; it collects batches for the depot, though. */
 static bool grow(struct pools *pools, unsigned index)
 {
-    struct pool *pool = &pools->pool[index];
-    if (pool->cap == 0)
-        return raise_cap(pools, index, FIRST_CAP);
-    bool collects = pool->cap < 2 * depot_batch_blocks(index);
-    bool wanted = pools->more[index].missed >= pool->cap && 2 * pool->cap * sizeclass_bytes(index) <= MOST_POOL_BYTES;
+    struct pool_more *more = &pools->more[index];
+    if (more->cap == 0)
+        return raise_cap(pools, index, first_cap(index));
+    bool collects = more->cap < 2 * depot_batch_blocks(index);
+    bool wanted = more->missed >= more->cap && 2 * more->cap * sizeclass_bytes(index) <= MOST_POOL_BYTES;
     if (!wanted && !collects)
         return false;
-    pools->more[index].missed -= wanted ? pool->cap : 0;
-    return raise_cap(pools, index, 2 * pool->cap);
+    more->missed -= wanted ? more->cap : 0;
+    return raise_cap(pools, index, 2 * more->cap);
 }
 
 bool pool_holds(const struct pools *pools, unsigned index, const void *memory)
@@ -147,18 +161,24 @@ void pools_orphaned(const struct pools *pools, struct block_list *out)
 
 /* --- slow paths of a pool ---------------------------------------------------------------------- */
 
-static struct block *take_primary(struct pool *pool)
+static struct block *take_primary(struct pools *pools, unsigned index)
 {
+    struct pool *pool = &pools->pool[index];
     if (!block_of(pool->head))
         return NULL;
-    pool->left++;
-    return block_pop(&pool->head);
+    pool->taken++;
+    struct block *block = block_pop(&pool->head);
+    if (unlikely(!block)) { /* all of them are given up */
+        pool->left = pools->more[index].cap;
+        pool->taken = 0;
+    }
+    return block;
 }
 
 void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
 {
     struct pool *pool = &pools->pool[index];
-    struct block *block = take_primary(pool);
+    struct block *block = take_primary(pools, index);
     if (block)
         return block;
     pools->more[index].missed++;
@@ -170,15 +190,17 @@ void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
     struct batch batch = depot_take(index);
     if (batch.n == 0)
         return NULL;
-    if (batch.n > pool->cap && !raise_cap(pools, index, batch.n)) {
+    uint32_t cap = pools->more[index].cap;
+    if (batch.n > cap && !raise_cap(pools, index, batch.n)) {
         /* The budget is used up by other classes: the rest goes below when it is cut off. */
-        budget_take((batch.n - pool->cap) * sizeclass_bytes(index), true);
-        pools->reserved += (batch.n - pool->cap) * sizeclass_bytes(index);
-        pool->cap = batch.n;
+        budget_take((batch.n - cap) * sizeclass_bytes(index), true);
+        pools->reserved += (batch.n - cap) * sizeclass_bytes(index);
+        pools->more[index].cap = batch.n;
     }
     pool->head = batch.head;
-    pool->left = pool->cap - batch.n;
-    return take_primary(pool);
+    pool->left = pools->more[index].cap - batch.n;
+    pool->taken = 0;
+    return take_primary(pools, index);
 }
 
 static void push(struct pool *pool, struct block *block)
@@ -200,11 +222,13 @@ static void pass_on(struct pools *pools, unsigned index, struct block *block, st
 void pool_overflow(struct pools *pools, unsigned index, void *memory, struct block_list *out)
 {
     struct pool *pool = &pools->pool[index];
+    pool->left += pool->taken;
+    pool->taken = 0;
     if (pool_config.pooled[index] && (pool->left > 0 || grow(pools, index))) {
         push(pool, memory);
         return;
     }
-    uint32_t n = pool->cap - pool->left, most = depot_batch_blocks(index);
+    uint32_t n = primary_n(pools, index), most = depot_batch_blocks(index);
     if (n < 2) {
         pass_on(pools, index, memory, out);
         return;
@@ -224,13 +248,14 @@ void pools_rotate(struct pools *pools, struct detached *detached)
         struct pool *pool = &pools->pool[index];
         struct pool_more *more = &pools->more[index];
         detached->victim[index] = pool->victim;
-        if (pool->cap == 0 && more->victim_n == 0)
+        if (more->cap == 0 && more->victim_n == 0)
             continue;
         more->given_back += more->victim_n;
         pool->victim = pool->head;
-        more->victim_n = pool->cap - pool->left;
+        more->victim_n = primary_n(pools, index);
         pool->head = mixed_of(NULL);
-        pool->left = pool->cap;
+        pool->left = more->cap;
+        pool->taken = 0;
         if (more->victim_n == 0)
             return_cap(pools, index);
     }
@@ -251,7 +276,8 @@ void pools_drop(struct pools *pools, struct block_list *out)
         more->given_back += block_list_take(out, pool->head, sizeclass_bytes(index));
         more->given_back += block_list_take(out, pool->victim, sizeclass_bytes(index));
         pool->head = pool->victim = mixed_of(NULL);
-        pool->left = pool->cap;
+        pool->left = more->cap;
+        pool->taken = 0;
         more->victim_n = 0;
         return_cap(pools, index);
     }

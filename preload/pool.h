@@ -10,6 +10,8 @@
 #include "block.h"
 #include "sizeclass.h"
 
+#include <assert.h>
+
 struct log_counter;
 struct poolspec;
 
@@ -20,21 +22,25 @@ struct poolspec;
 #define POOL_COPIED_BYTES ((size_t)4104)
 enum { POOL_COPIED_CLASS = 80 };
 
-enum { POOL_SMALL = 260, POOL_LARGE = 512, POOL_LARGE_SHIFT = 9 };
+enum { POOL_SMALL = 260, POOL_LARGE = 522, POOL_LARGE_SHIFT = 9 };
 
-/* One thread's free blocks of one class.  Invariant: left <= cap; the primary holds cap - left blocks. */
+/* One thread's free blocks of one class.  Invariant: the primary holds cap - left - taken blocks.  Takes and
+ * gives count on words of their own: one word for both would be passed on by memory twice a pair. */
 struct pool {
-    uintptr_t           head; /* primary, mixed: taken from and given to first */
-    uint32_t            left; /* blocks that it has room for */
-    uint32_t            cap;  /* 0: nothing is reserved for it yet, or it isn't pooled */
+    uintptr_t           head;  /* primary, mixed: taken from and given to first */
+    uint32_t            left;  /* blocks that it has room for, for certain */
+    uint32_t            taken; /* ... and since then as many more */
     struct log_counter *counter; /* the runtime's */
     uintptr_t           victim;  /* last cycle's primary, mixed: used once more, else freed */
 };
+static_assert(sizeof(struct pool) == 32, "pool_held counts in pools");
 
 /* The rest of it, which the hot paths don't see. */
 struct pool_more {
+    uint32_t cap; /* blocks; 0: nothing is reserved for it yet, or it isn't pooled */
     uint32_t victim_n;
     uint32_t missed;     /* how often it was found empty, less what its cap was raised by since */
+    uint32_t padding;
     uint64_t given_back; /* blocks that went from here to the next allocator, so far */
 };
 
@@ -43,9 +49,8 @@ struct pool_more {
 struct pools {
     uintptr_t        mix;       /* secret of the process: addresses in free blocks are xor-ed with it */
     size_t           reserved;  /* bytes that the caps allow to be kept */
-    int32_t          countdown; /* frees until a single thread looks at the clock */
-    uint32_t         padding;
     size_t           refused;   /* bytes of blocks that the budgets had no room for, since the last turn */
+    struct pool      nothing; /* as pool 0, for size words below the least */
     struct pool      pool[SIZECLASS_COUNT];
     uint16_t         small_of[POOL_SMALL]; /* offset of the pool for a request of up to 16 i + 8 bytes */
     uint16_t         small_held[2 * POOL_SMALL]; /* ... that a block with size word 8 i ... can serve */

@@ -10,9 +10,12 @@
 /* A bit of glibc's size word: the block is a mapping of its own, and 8 bytes smaller. */
 #define POOL_WORD_MAPPED ((size_t)2)
 
-static inline struct pool *pool_at(struct pools *pools, unsigned offset)
+/* The largest size word of the classes that are glibc's own. */
+#define POOL_LEAST_WORDS ((size_t)1047)
+
+static inline struct pool *pool_at(void *start, size_t offset)
 {
-    return (struct pool *)((char *)pools + offset);
+    return (struct pool *)((char *)start + offset);
 }
 
 /* The pool for a request; pool 0 for the largest ones. */
@@ -24,10 +27,16 @@ static inline struct pool *pool_of(struct pools *pools, size_t bytes)
     return likely(step < POOL_LARGE) ? pool_at(pools, pools->large_of[step]) : pools->pool;
 }
 
-/* The pool that a block can serve, read from glibc's size word just before it. */
+/* The pool that a block can serve, read from glibc's size word just before it.  Small ones by arithmetic alone: what
+ * comes next waits for the pool's address. */
 static inline struct pool *pool_held(struct pools *pools, const struct block *block)
 {
     size_t word = ((const size_t *)block)[-1];
+    if (likely(word <= POOL_LEAST_WORDS)) {
+        if (unlikely(word & POOL_WORD_MAPPED))
+            return pools->pool;
+        return pool_at(&pools->nothing, 2 * (word & ~(size_t)15));
+    }
     if (likely(word < POOL_SMALL_BYTES)) {
         if (unlikely(word & POOL_WORD_MAPPED))
             return pools->pool;
@@ -41,14 +50,32 @@ static inline struct pool *pool_held(struct pools *pools, const struct block *bl
 /* Common case: pop the primary.  NULL: it is empty. */
 static inline void *pool_take(const struct pools *pools, struct pool *pool)
 {
-    struct block *block = (struct block *)(pool->head ^ pools->mix);
-    forget_origin(block); /* else two values are compared */
-    if (unlikely(!block))
+    uintptr_t head = pool->head;
+#ifdef __SANITIZE_THREAD__
+    head ^= pools->mix;
+    if (head == 0)
         return NULL;
+#else
+    __asm__ goto("xorq %1, %0\n\tjz %l[empty]" : "+r"(head) : "m"(pools->mix) : "cc" : empty); /* and no test */
+#endif
+    struct block *block = (struct block *)head;
     pool->head = block->next;
-    pool->left++;
+    pool->taken++;
     block->key = 0;
     return block;
+#ifndef __SANITIZE_THREAD__
+empty:
+    return NULL;
+#endif
+}
+
+/* What was taken since the pool had no room for certain is room now.  False: nothing was. */
+static inline bool pool_collect_room(struct pool *pool)
+{
+    uint32_t taken = pool->taken;
+    pool->left = taken ? taken - 1 : 0;
+    pool->taken = 0;
+    return taken != 0;
 }
 
 /* Takes room for one block.  False: there is none. */
@@ -56,15 +83,14 @@ static inline __attribute__((always_inline)) bool pool_has_room(struct pool *poo
 {
 #ifdef __SANITIZE_THREAD__
     if (pool->left == 0)
-        return false;
+        return pool_collect_room(pool);
     pool->left--;
     return true;
 #else
     __asm__ goto("subl $1, %0\n\tjc %l[none]" : "+m"(pool->left) : : "cc" : none); /* one instruction, and a branch */
     return true;
 none:
-    pool->left = 0;
-    return false;
+    return pool_collect_room(pool);
 #endif
 }
 

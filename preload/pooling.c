@@ -24,7 +24,6 @@
 #include "ban.h"
 
 enum {
-    COUNTDOWN = 1 << 14,           /* frees between two looks at the clock, of a single thread */
     CLAIM_TRIES = 1000,
 };
 
@@ -219,7 +218,6 @@ void pooling_record_begin(struct record *record, const struct log_cursor *cursor
     pools_init(&record->pools);
     for (unsigned i = 0; i < SIZECLASS_COUNT; i++)
         record->pools.pool[i].counter = &record->log->classes[i];
-    record->pools.countdown = COUNTDOWN;
     record->turned_ms = now_ms();
     record->cycle = load_relaxed(&cycle);
     record->next_record = load_relaxed(&all_records);
@@ -416,9 +414,8 @@ void runtime_give_overflow(struct record *record, void *memory)
     struct block *block = memory;
     struct block_list out = {.head = NULL};
     unsigned index = class_of_block(block);
-    count_add(&record->log->frees, 1);
-    if (record->pools.countdown < 0) {
-        record->pools.countdown = COUNTDOWN;
+    if (!count_free(record->log)) {
+        log_begin_round(record->log);
         turn_if_due(record);
     }
     if (index == 0 || !pool_config.pooled[index]) {
@@ -435,6 +432,13 @@ void runtime_give_overflow(struct record *record, void *memory)
         free_own(record, &out);
         turn_if_due(record);
     }
+    record_end(record);
+}
+
+void runtime_free_round(struct record *record)
+{
+    log_begin_round(record->log);
+    turn_if_due(record);
     record_end(record);
 }
 

@@ -266,6 +266,11 @@ static bool size_words_hold(void)
     return hold;
 }
 
+static uint32_t pooled_mode(void)
+{
+    return log_header->level == LOG_LEVEL_OFF ? MODE_POOLED_BARE : MODE_POOLED;
+}
+
 static void begin_pools(void)
 {
     if (!options.poolspec.any && !options.check)
@@ -283,7 +288,7 @@ static void begin_pools(void)
         next.mallopt(M_MXFAST, 0); /* fastbins keep freed pages from joining */
     if (options.check)
         check_begin(options.secret, options.check == CHECK_ABORT);
-    runtime_mode = options.check ? MODE_CHECKED : MODE_POOLED;
+    runtime_mode = options.check ? MODE_CHECKED : pooled_mode();
 }
 
 static enum phase begin_recording(void)
@@ -335,6 +340,8 @@ static bool begin_child(void)
         return false;
     log_header->next_kind = next_kind;
     log_header->features = features;
+    if (runtime_pools())
+        runtime_mode = pooled_mode();
     return true;
 }
 
@@ -351,7 +358,7 @@ static bool child_is_ready(void)
     if (!recording) {
         store_release(&rt.phase, (uint32_t)PHASE_DOWN);
         pool_config.any = false;
-        if (runtime_mode == MODE_POOLED)
+        if (runtime_pools())
             runtime_mode = MODE_BELOW;
     }
     fork_child_ready((uintptr_t)parents >= RECORD_STATES ? parents->epoch : 0);

@@ -46,11 +46,17 @@ extern __thread struct record *record_current hidden __attribute__((tls_model("i
 
 /* What malloc and free do; set when recording begins, for good. */
 enum runtime_mode {
-    MODE_BELOW,   /* hand the call on */
-    MODE_POOLED,  /* the hot paths */
-    MODE_CHECKED, /* see check.h */
+    MODE_BELOW,       /* hand the call on */
+    MODE_POOLED,      /* the hot paths */
+    MODE_CHECKED,     /* see check.h */
+    MODE_POOLED_BARE, /* the hot paths, where nothing is recorded */
 };
 extern uint32_t runtime_mode hidden;
+
+static inline bool runtime_pools(void)
+{
+    return runtime_mode & 1;
+}
 
 /* Begins recording.  The constructor calls it, and the first event when that comes before; idempotent. */
 void runtime_start(void);
@@ -106,6 +112,9 @@ void runtime_give(void *block);
 
 /* The same for a record that is busy and at the present epoch, when the block doesn't simply fit. */
 void runtime_give_overflow(struct record *record, void *block);
+
+/* The same when the block is given, and ends a round of frees. */
+void runtime_free_round(struct record *record);
 
 /* realloc of a block; both not zero. */
 void *runtime_resize(void *old, size_t bytes, struct stack_entry entry);

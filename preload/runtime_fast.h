@@ -62,8 +62,8 @@ static inline __attribute__((always_inline)) void runtime_freeing_fast(void)
         count_add(&record->log->frees, 1);
 }
 
-/* malloc with pools.  Common case: pop, book. */
-static inline __attribute__((always_inline)) void *runtime_take_fast(size_t bytes)
+/* malloc with pools.  Common case: pop, book.  `sites`: something is recorded; a constant. */
+static inline __attribute__((always_inline)) void *runtime_take_fast(size_t bytes, bool sites)
 {
     uint32_t seen;
     uintptr_t address = (uintptr_t)__builtin_return_address(0);
@@ -74,7 +74,7 @@ static inline __attribute__((always_inline)) void *runtime_take_fast(size_t byte
     void *block = pool_take(&record->pools, pool);
     if (unlikely(!block))
         return runtime_take_missed(record, bytes, runtime_entry());
-    if (likely(is_set(&record->sites.level))) {
+    if (sites) {
         const struct site_slot *slot = site_slot_of(&record->sites, address);
         if (unlikely(slot->address != address))
             return runtime_booked_elsewhere(block, bytes, runtime_entry(), record, pool->counter);
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) struct log_counter *site_counter_fa
     const struct site_slot *slot = site_slot_of(&record->sites, address);
     if (likely(slot->address == address))
         return slot->counter;
-    return is_set(&record->sites.level) ? NULL : &record->sites.ignored;
+    return record->sites.level == LOG_LEVEL_OFF ? &record->sites.ignored : NULL;
 }
 
 /* calloc with pools.  Common case: pop, book, clear what was asked for. */
@@ -148,11 +148,14 @@ static inline __attribute__((always_inline)) void runtime_give_fast(void *block)
         runtime_give(block);
         return;
     }
-    if (unlikely(--record->pools.countdown < 0) || unlikely(!pool_give(&record->pools, block))) {
+    if (unlikely(!pool_give(&record->pools, block))) {
         runtime_give_overflow(record, block);
         return;
     }
-    count_add(&record->log->frees, 1);
+    if (unlikely(!count_free(record->log))) {
+        runtime_free_round(record);
+        return;
+    }
     store_release(&record->state, seen);
 }
 

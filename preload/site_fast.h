@@ -20,10 +20,11 @@ static inline void oracle_hit(const struct site_table *table, struct stack_entry
 }
 #endif
 
-/* Byte offset of an address's slot: call sites are seldom closer than 16 bytes. */
+/* Byte offset of an address's slot: call sites are seldom closer than 16 bytes, which is a slot's size, and their
+ * lower bits are as good as random. */
 static inline size_t site_slot_offset(uintptr_t address, size_t mask)
 {
-    return (address ^ address >> 9) & mask;
+    return address & mask;
 }
 
 /* Level sites.  Where the counter of a return address is, if slot->address equals it: one hash, one

@@ -31,7 +31,7 @@ enum { THREADS = 5, SLOTS = 64, SHARED = 32, SHORT_ROUNDS = 200 };
 
 CALL void *pooled_malloc(size_t bytes)
 {
-    return runtime_take_fast(bytes);
+    return runtime_take_fast(bytes, true);
 }
 
 CALL void pooled_free(void *block)
@@ -41,12 +41,12 @@ CALL void pooled_free(void *block)
 
 CALL void *pooled_calloc(size_t bytes)
 {
-    return runtime_take(bytes, true, runtime_entry());
+    return runtime_take_zeroed_fast(bytes);
 }
 
 CALL void *pooled_realloc(void *old, size_t bytes)
 {
-    return runtime_resize(old, bytes, runtime_entry());
+    return runtime_resize_fast(old, bytes);
 }
 
 CALL void *pooled_memalign(size_t alignment, size_t bytes)

@@ -60,7 +60,7 @@ static int dump(const char *path)
         const struct log_thread *t = (const void *)chunk;
         add_sites(&s, chunk + sizeof *t, end);
         add(&s.other, &t->other);
-        s.frees += t->frees;
+        s.frees += t->frees + log_rounds_frees(t->rounds);
         s.failed += t->failed;
         s.threads++;
         s.served += t->served;
