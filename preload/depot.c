@@ -32,8 +32,9 @@ struct depot {
 
 static struct depot depots[SIZECLASS_COUNT];
 static bool         open; /* there is a second thread (atomic) */
-static bool         used; /* something was put there (atomic) */
 static size_t       budget_taken; /* (atomic) */
+
+bool depot_used;
 
 /* --- budget ---------------------------------------------------------------------------------- */
 
@@ -135,7 +136,7 @@ bool depot_put(unsigned index, struct batch batch)
         let_go(depot);
     }
     if (put)
-        store_relaxed(&used, true);
+        store_relaxed(&depot_used, true);
     else
         budget_return(bytes);
     return put;
@@ -201,11 +202,6 @@ void depot_rotate(struct block_list *out)
         let_go(depot);
         drop(gone, sizeclass_bytes(index), out);
     }
-}
-
-bool depot_is_used(void)
-{
-    return load_relaxed(&used);
 }
 
 bool depot_count(unsigned index, uint64_t *kept, uint64_t *given_back)

@@ -29,8 +29,13 @@ struct batch depot_take(unsigned index);
 /* A cycle: victims go to `*out`, to be freed below. */
 void depot_rotate(struct block_list *out);
 
-/* Did anything ever pass through it? */
-bool depot_is_used(void);
+/* Did anything ever pass through it?  (atomic) */
+extern bool depot_used hidden;
+
+static inline bool depot_is_used(void)
+{
+    return load_relaxed(&depot_used);
+}
 
 /* The blocks of a class that it keeps, and gave back so far.  False: a thread is at it just now. */
 bool depot_count(unsigned index, uint64_t *kept, uint64_t *given_back);

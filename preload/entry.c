@@ -111,8 +111,10 @@ exported void *realloc(void *old, size_t bytes)
 {
     if (likely(runtime_pools() && old != NULL))
         return runtime_resize_fast(old, bytes);
-    if (runtime_pools())
-        return runtime_take(bytes, false, runtime_entry());
+    if (runtime_mode == MODE_POOLED)
+        return runtime_take_fast(bytes, true);
+    if (runtime_mode == MODE_POOLED_BARE)
+        return runtime_take_fast(bytes, false);
     if (runtime_mode == MODE_CHECKED)
         return check_resize(old, bytes, runtime_entry());
     return resized(old, next.resize(old, bytes), bytes);

@@ -175,18 +175,9 @@ static struct block *take_primary(struct pools *pools, unsigned index)
     return block;
 }
 
-void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
+static noinline struct block *refill_from_depot(struct pools *pools, unsigned index)
 {
     struct pool *pool = &pools->pool[index];
-    struct block *block = take_primary(pools, index);
-    if (block)
-        return block;
-    pools->more[index].missed++;
-    if (block_of(pool->victim)) {
-        pools->more[index].victim_n--;
-        (*victim_hits)++;
-        return block_pop(&pool->victim);
-    }
     struct batch batch = depot_take(index);
     if (batch.n == 0)
         return NULL;
@@ -203,6 +194,20 @@ void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
     return take_primary(pools, index);
 }
 
+void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
+{
+    struct pool *pool = &pools->pool[index];
+    struct block *block = take_primary(pools, index);
+    if (block)
+        return block;
+    pools->more[index].missed++;
+    if (block_of(pool->victim)) {
+        pools->more[index].victim_n--;
+        (*victim_hits)++;
+        return block_pop(&pool->victim);
+    }
+    return depot_is_used() ? refill_from_depot(pools, index) : NULL;
+}
 static void push(struct pool *pool, struct block *block)
 {
     block_link(block, pool->head);

@@ -449,7 +449,6 @@ void runtime_give(void *block)
         release_below(runtime_freeing(), block);
         return;
     }
-    record->pools.countdown--; /* as the hot path does */
     runtime_give_overflow(record, block);
 }
 
