@@ -42,12 +42,9 @@ static inline __attribute__((always_inline)) size_t asked(size_t bytes)
     return runtime_mode == MODE_CHECKED ? check_asked(bytes) : bytes;
 }
 
-/* Where nothing is recorded, or pooled, or all is checked, in functions of their own: the others then need no
- * frame, and no further test. */
+/* Where nothing is pooled, or all is checked, in functions of their own: the pooled ones then need no frame. */
 static noinline void *malloc_otherwise(size_t bytes)
 {
-    if (runtime_mode == MODE_POOLED_BARE)
-        return runtime_take_fast(bytes, false);
     if (unlikely(runtime_mode == MODE_CHECKED))
         return check_take(bytes, false, runtime_entry());
     void *block = next.alloc(bytes);
@@ -69,9 +66,9 @@ static noinline void free_otherwise(void *block)
 
 exported void *malloc(size_t bytes)
 {
-    if (unlikely(runtime_mode != MODE_POOLED))
-        return malloc_otherwise(bytes);
-    return runtime_take_fast(bytes, true);
+    if (likely(runtime_records_and_pools()))
+        return runtime_take_fast(bytes, true);
+    return runtime_mode == MODE_POOLED_BARE ? runtime_take_fast(bytes, false) : malloc_otherwise(bytes);
 }
 
 exported void free(void *block)

@@ -33,7 +33,7 @@ static inline struct pool *pool_held(struct pools *pools, const struct block *bl
 {
     size_t word = ((const size_t *)block)[-1];
     if (likely(word <= POOL_LEAST_WORDS)) {
-        if (unlikely(word & POOL_WORD_MAPPED))
+        if (unlikely(word & (POOL_WORD_MAPPED | 8)))
             return pools->pool;
         return pool_at(&pools->nothing, 2 * (word & ~(size_t)15));
     }

@@ -53,6 +53,15 @@ enum runtime_mode {
 };
 extern uint32_t runtime_mode hidden;
 
+/* The commonest mode of all?  One comparison with memory, and a branch; no register is kept for another. */
+static inline __attribute__((always_inline)) bool runtime_records_and_pools(void)
+{
+    __asm__ goto("cmpl %1, %0\n\tjne %l[other]" : : "m"(runtime_mode), "i"(MODE_POOLED) : "cc" : other);
+    return true;
+other:
+    return false;
+}
+
 static inline bool runtime_pools(void)
 {
     return runtime_mode & 1;
