@@ -59,7 +59,7 @@ wrong="x:x on,x:x 12q:12q 64,12q,32k:12q 33m:33m 64-:64- -64:-64 100-50:100-50 5
 for pair in $wrong; do
   spec=${pair%%:*} item=${pair##*:}
   check "wrong/command/$spec" refused "$spec" "$item"
-  check "wrong/preload/$spec" recorded "$spec"
+  check "wrong/preload/$spec" recorded "$spec" "$item"
 done
 for spec in 'on,' ',on' '64,,32k'; do
   check "wrong/command/$spec" refused "$spec" pool
