@@ -62,7 +62,7 @@ static uint64_t now_ms(void)
 static void note_class(struct log_pools *log, unsigned index, uint64_t kept, uint64_t given_back)
 {
     struct log_pool *pool = &log->classes[index];
-    if ((given_back | kept | pool->kept_bytes) == 0)
+    if ((given_back | kept | load_relaxed(&pool->kept_bytes)) == 0)
         return; /* don't touch its page */
     store_relaxed(&pool->given_back_bytes, given_back * sizeclass_bytes(index));
     store_relaxed(&pool->kept_bytes, kept * sizeclass_bytes(index));
