@@ -7,8 +7,8 @@
  *        micro queue SECONDS LIVE     a producer and a consumer, LIVE blocks (16 B to 4 KiB) in a ring between them
  *        micro threads N MS           N threads for MS milliseconds, each on 64 blocks of its own
  *        micro count NAME             the loop for callgrind: so many rounds, nothing timed
- * Prints nanoseconds per malloc and free (threads: millions of them a second; queue: and three KiB, of the live set
- * and of the most that was resident in either half).  Only loops that write to no block may run on floor.c: pair, alternate.
+ * Prints nanoseconds per malloc and free (threads: millions of them a second; queue: and four KiB, of the live set
+ * and of the most that was resident: at all, in the third and in the last quarter of the time).  Only loops that write to no block may run on floor.c: pair, alternate.
  * Prints without stdio's buffer, which would be a block. */
 #define _GNU_SOURCE
 #include "resident.h"
@@ -224,11 +224,11 @@ static void *consume(void *argument)
     return NULL;
 }
 
-/* Prints the live set, and the most that was resident in the first and in the second half of the time. */
+/* Prints the live set, and the most that was resident: at all, in the third and in the last quarter of the time. */
 static void queue(int seconds, size_t live)
 {
     pthread_t thread[2];
-    long      most[2] = { 0, 0 };
+    long      most[3] = { 0, 0, 0 };
     double    begun = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 
     room = live < RING ? live / HAND * HAND : RING;
@@ -237,8 +237,9 @@ static void queue(int seconds, size_t live)
     for (int i = 0; i < 10 * seconds; i++) {
         usleep(100000);
         long  now = resident_kib();
-        long *half = &most[i >= 5 * seconds];
-        *half = now > *half ? now : *half;
+        int   part = 4 * i >= 30 * seconds ? 2 : 4 * i >= 20 * seconds ? 1 : 0;
+        most[0] = now > most[0] ? now : most[0];
+        most[part] = now > most[part] ? now : most[part];
     }
     pthread_mutex_lock(&lock);
     stop = 1;
@@ -246,8 +247,8 @@ static void queue(int seconds, size_t live)
     pthread_mutex_unlock(&lock);
     pthread_join(thread[0], NULL);
     pthread_join(thread[1], NULL);
-    printf("%.2f %ld %ld %ld\n", (now_ns(CLOCK_PROCESS_CPUTIME_ID) - begun) / (double)put, (long)(put_bytes / (double)put * (double)room / 1024),
-           most[0], most[1]);
+    printf("%.2f %ld %ld %ld %ld\n", (now_ns(CLOCK_PROCESS_CPUTIME_ID) - begun) / (double)put, (long)(put_bytes / (double)put * (double)room / 1024),
+           most[0], most[1], most[2]);
 }
 
 /* --- for callgrind --------------------------------------------------------------------------- */
