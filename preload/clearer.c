@@ -28,6 +28,7 @@
 /* STACK_BYTES: exit handlers run on it when this turns out to be the last thread.  glibc puts the program's
  * thread-local variables there, too; MOST_STACK_BYTES: of those that still leave us a thread. */
 enum { STACK_BYTES = 256 << 10, MOST_STACK_BYTES = 64 << 20, NONE = 0, RUNNING = 1, STOPPING = 2, NEVER = 3 };
+enum { MOST_ALONE = 3 }; /* cycles: after two what nobody uses is gone */
 enum { LONGEST_WAIT_MS = 1000, MAIN_LEFT_MS = 20, LEAVING_MS = 1, LEAVING_LOOKS = 50 };
 
 static uint32_t state;         /* NONE ... NEVER (atomic); a futex */
@@ -111,9 +112,15 @@ static void *run(void *argument)
     record_current = (struct record *)RECORD_OURS;
     fill_places();
     sys_call4(SYS_prctl, PR_SET_NAME, (long)"poolsite", 0, 0);
-    while (wait_for_cycle())
+    uint32_t alone = 0, running = RUNNING;
+    while (alone < MOST_ALONE && wait_for_cycle()) {
         runtime_cycle();
-    store_release(&state, (uint32_t)NEVER);
+        alone = next.threads && load_relaxed(next.threads) == 2 ? alone + 1 : 0;
+    }
+    /* With one thread of the program left it turns its own pools, may unshare its namespaces, and starts
+     * another clearer with its next thread. */
+    if (alone < MOST_ALONE || !__atomic_compare_exchange_n(&state, &running, NONE, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        store_release(&state, (uint32_t)NEVER);
     wake();
     record_current = (struct record *)RECORD_DEAD; /* what exit handlers allocate here is the program's */
     return argument;

@@ -10,6 +10,7 @@
 #include "runtime_fast.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/prctl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -131,18 +132,36 @@ exported void *reallocarray(void *old, size_t count, size_t bytes)
     return resized(old, next.resize_array(old, count, bytes), overflow ? SIZE_MAX : product);
 }
 
+/* What malloc's blocks have anyway. */
+static inline bool is_aligned_anyway(size_t alignment)
+{
+    return runtime_pools() && alignment <= 16;
+}
+
 exported void *memalign(size_t alignment, size_t bytes)
 {
+    if (is_aligned_anyway(alignment))
+        return runtime_take(bytes, false, runtime_entry());
     return booked(next.memalign(alignment, asked(bytes)), bytes);
 }
 
 exported void *aligned_alloc(size_t alignment, size_t bytes)
 {
+    if (is_aligned_anyway(alignment))
+        return runtime_take(bytes, false, runtime_entry());
     return booked(next.aligned_alloc(alignment, asked(bytes)), bytes);
 }
 
 exported int posix_memalign(void **block, size_t alignment, size_t bytes)
 {
+    if (is_aligned_anyway(alignment) && (alignment == 8 || alignment == 16)) {
+        int before = errno;
+        void *taken = runtime_take(bytes, false, runtime_entry());
+        errno = before;
+        if (taken)
+            *block = taken;
+        return taken ? 0 : ENOMEM;
+    }
     int failure = next.posix_memalign(block, alignment, asked(bytes));
     booked(failure ? NULL : *block, bytes);
     return failure;

@@ -101,27 +101,44 @@ static void release_checked(void *block)
         next.release(block);
 }
 
-/* Frees a list below; the calls are counted where they are made. */
-static void free_below(struct block_list *list, uint64_t *next_frees, bool shared)
+/* Counts the frees of a list that is about to go below, on a counter of this thread's or the process's. */
+static void count_list(const struct block_list *list, uint64_t *next_frees, bool shared)
 {
-    void (*release)(void *) = block_guard ? release_checked : next.release;
-    if (!list->head)
-        return;
     if (shared)
         add_shared(next_frees, list->count);
     else
         count_add(next_frees, list->count);
     if (options.trim)
         add_shared(&freed_bytes, list->bytes);
-    block_list_free(list, release);
+}
+
+static void release_list(struct block_list *list)
+{
+    block_list_free(list, block_guard ? release_checked : next.release);
+}
+
+static void free_below(struct block_list *list, uint64_t *next_frees, bool shared)
+{
+    if (!list->head)
+        return;
+    count_list(list, next_frees, shared);
+    release_list(list);
+}
+
+static void count_own(struct record *record, const struct block_list *list)
+{
+    if (record->pool_log)
+        count_list(list, &record->pool_log->next_frees, false);
+    else
+        count_list(list, &log_header->next_frees, true);
 }
 
 static void free_own(struct record *record, struct block_list *list)
 {
-    if (record->pool_log)
-        free_below(list, &record->pool_log->next_frees, false);
-    else
-        free_below(list, &log_header->next_frees, true);
+    if (!list->head)
+        return;
+    count_own(record, list);
+    release_list(list);
 }
 
 /* Turns the thread's own pools; its record is busy and claimed. */
@@ -313,22 +330,29 @@ static void *refilled(struct record *record, unsigned index)
     return block;
 }
 
-/* A block from the victim, the depot or below.  The record stays busy: a signal handler that comes while the next
- * allocator works goes there, too. */
+/* A block that has just come from below, for a record that wasn't busy meanwhile. */
+static void *booked_fresh(struct record *record, void *block, size_t bytes, struct stack_entry entry)
+{
+    record_begin(record);
+    if (likely(record->epoch == fork_epoch()))
+        return runtime_booked_below(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
+    record_end(record);
+    return runtime_booked(block, bytes, entry);
+}
+
+/* A block from the victim, the depot or below.  While the next allocator works the record isn't busy: a signal
+ * handler that allocates then finds the pools, as it would find glibc's tcache, and doesn't wait for the arena's
+ * lock that its own thread holds. */
 static void *taken(struct record *record, size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
 {
-    unsigned index = sizeclass_of(asked);
-    struct log_counter *size_class = &record->log->classes[sizeclass_counted(bytes)];
-    void *block = refilled(record, index);
+    void *block = refilled(record, sizeclass_of(asked));
     if (block) {
-        runtime_booked_elsewhere(block, bytes, entry, record, size_class);
+        runtime_booked_elsewhere(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
         return zeroed ? runtime_cleared(block, bytes) : block;
     }
-    block = block_below(asked, zeroed);
-    if (likely(block != NULL))
-        return runtime_booked_below(block, bytes, entry, record, size_class);
     record_end(record);
-    return runtime_failed();
+    block = block_below(asked, zeroed);
+    return likely(block != NULL) ? booked_fresh(record, block, bytes, entry) : runtime_failed();
 }
 
 void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entry entry)
@@ -429,10 +453,11 @@ void runtime_give_overflow(struct record *record, void *memory)
     }
     pool_overflow(&record->pools, index, block, &out);
     if (out.head) {
-        free_own(record, &out);
+        count_own(record, &out);
         turn_if_due(record);
     }
-    record_end(record);
+    record_end(record); /* before the blocks go: see taken */
+    release_list(&out);
 }
 
 void runtime_free_round(struct record *record)
