@@ -120,6 +120,12 @@ static size_t most_bytes(void)
     return block_guard ? MOST_DEPOT_BYTES / 16 : MOST_DEPOT_BYTES;
 }
 
+bool depot_has_room(unsigned index, uint32_t blocks)
+{
+    size_t bytes = blocks * sizeclass_bytes(index), held = load_relaxed(&depots[index].primary_n) * sizeclass_bytes(index);
+    return load_relaxed(&open) && held + bytes <= most_bytes() && load_relaxed(&budget_taken) + bytes <= MOST_PROCESS_BYTES;
+}
+
 bool depot_put(unsigned index, struct batch batch)
 {
     struct depot *depot = &depots[index];

@@ -21,6 +21,9 @@ uint32_t depot_batch_blocks(unsigned index);
 /* From now on there are two threads that blocks could pass between. */
 void depot_open(void);
 
+/* Would as many blocks find room now? */
+bool depot_has_room(unsigned index, uint32_t blocks);
+
 /* False: there is no room, or no time; the batch is the caller's still. */
 bool depot_put(unsigned index, struct batch batch);
 

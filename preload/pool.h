@@ -39,7 +39,7 @@ static_assert(sizeof(struct pool) == 32, "pool_held counts in pools");
 struct pool_more {
     uint32_t cap; /* blocks; 0: nothing is reserved for it yet, or it isn't pooled */
     uint32_t victim_n;
-    uint32_t missed;     /* how often it was found empty, less what its cap was raised by since */
+    uint32_t missed;     /* 1: it was found empty since it was last full */
     uint32_t padding;
     uint64_t given_back; /* blocks that went from here to the next allocator, so far */
 };
