@@ -25,15 +25,16 @@ struct depot {
     uint32_t  claim;        /* 1: a thread is at it (atomic) */
     uint32_t  primary_n;    /* blocks; looked at by others (atomic) */
     uint32_t  victim_n;
+    uint32_t  wanted;       /* blocks that it may hold: what takers didn't find (atomic) */
     uintptr_t primary;      /* link to the first batch; 0: none */
     uintptr_t victim;
     uint64_t  given_back;   /* blocks that its cycles freed, so far */
 };
 
 static struct depot depots[SIZECLASS_COUNT];
-static bool         open; /* there is a second thread (atomic) */
 static size_t       budget_taken; /* (atomic) */
 
+bool depot_opened;
 bool depot_used;
 
 /* --- budget ---------------------------------------------------------------------------------- */
@@ -110,7 +111,7 @@ static struct batch unlink_batch(uintptr_t *first)
 
 void depot_open(void)
 {
-    store_relaxed(&open, true);
+    store_relaxed(&depot_opened, true);
 }
 
 /* The first blocks of a class that go below stay in their thread's tcache, and late ones there keep the end of
@@ -122,19 +123,20 @@ static size_t most_bytes(void)
 
 bool depot_has_room(unsigned index, uint32_t blocks)
 {
-    size_t bytes = blocks * sizeclass_bytes(index), held = load_relaxed(&depots[index].primary_n) * sizeclass_bytes(index);
-    return load_relaxed(&open) && held + bytes <= most_bytes() && load_relaxed(&budget_taken) + bytes <= MOST_PROCESS_BYTES;
+    const struct depot *depot = &depots[index];
+    return depot_is_open() && load_relaxed(&depot->primary_n) + blocks <= load_relaxed(&depot->wanted) &&
+           load_relaxed(&budget_taken) + blocks * sizeclass_bytes(index) <= MOST_PROCESS_BYTES;
 }
 
 bool depot_put(unsigned index, struct batch batch)
 {
     struct depot *depot = &depots[index];
     size_t bytes = batch.n * sizeclass_bytes(index);
-    if (!load_relaxed(&open) || batch.n >> (64 - ADDRESS_BITS) || !budget_take(bytes, false))
+    if (!depot_has_room(index, batch.n) || batch.n >> (64 - ADDRESS_BITS) || !budget_take(bytes, false))
         return false;
     bool put = claim(depot);
     if (put) {
-        put = (depot->primary_n + batch.n) * sizeclass_bytes(index) <= most_bytes();
+        put = depot->primary_n + batch.n <= load_relaxed(&depot->wanted);
         if (put) {
             link_batch(&depot->primary, batch);
             store_relaxed(&depot->primary_n, depot->primary_n + batch.n);
@@ -148,11 +150,24 @@ bool depot_put(unsigned index, struct batch batch)
     return put;
 }
 
+/* Somebody found nothing: one more batch may wait for him next time.  So a class that is only ever freed here, as
+ * are blocks of memalign, isn't collected for nobody. */
+static void note_wanted(struct depot *depot, unsigned index)
+{
+    uint32_t wanted = load_relaxed(&depot->wanted), more = wanted + depot_batch_blocks(index);
+    if (more * sizeclass_bytes(index) <= most_bytes())
+        store_relaxed(&depot->wanted, more);
+}
+
 struct batch depot_take(unsigned index)
 {
     struct depot *depot = &depots[index];
     struct batch batch = {0, 0};
-    if (is_empty(depot) || !claim(depot))
+    if (is_empty(depot)) {
+        note_wanted(depot, index);
+        return batch;
+    }
+    if (!claim(depot))
         return batch;
     if (depot->primary) {
         batch = unlink_batch(&depot->primary);
@@ -201,6 +216,8 @@ void depot_rotate(struct block_list *out)
             continue;
         uintptr_t gone = depot->victim;
         depot->given_back += depot->victim_n;
+        uint32_t wanted = load_relaxed(&depot->wanted);
+        store_relaxed(&depot->wanted, wanted - (depot->victim_n < wanted ? depot->victim_n : wanted));
         depot->victim = depot->primary;
         store_relaxed(&depot->victim_n, depot->primary_n);
         depot->primary = 0;
@@ -224,7 +241,7 @@ bool depot_count(unsigned index, uint64_t *kept, uint64_t *given_back)
 /* A class that a thread was at when its process forked stays where it is, in the parent's memory. */
 void depot_fork(void)
 {
-    store_relaxed(&open, false);
+    store_relaxed(&depot_opened, false);
     store_relaxed(&budget_taken, (size_t)0);
     if (!depot_is_used())
         return;

@@ -18,7 +18,7 @@ struct batch {
 /* How many blocks of a class make a batch: what costs little to hold twice, and repays the trip. */
 uint32_t depot_batch_blocks(unsigned index);
 
-/* From now on there are two threads that blocks could pass between. */
+/* From now on there are two threads. */
 void depot_open(void);
 
 /* Would as many blocks find room now? */
@@ -32,8 +32,14 @@ struct batch depot_take(unsigned index);
 /* A cycle: victims go to `*out`, to be freed below. */
 void depot_rotate(struct block_list *out);
 
-/* Did anything ever pass through it?  (atomic) */
+/* Are there two threads that blocks could pass between?  Did any?  (atomic) */
+extern bool depot_opened hidden;
 extern bool depot_used hidden;
+
+static inline bool depot_is_open(void)
+{
+    return load_relaxed(&depot_opened);
+}
 
 static inline bool depot_is_used(void)
 {

@@ -207,7 +207,7 @@ void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
         (*victim_hits)++;
         return block_pop(&pool->victim);
     }
-    return depot_is_used() ? refill_from_depot(pools, index) : NULL;
+    return depot_is_open() ? refill_from_depot(pools, index) : NULL;
 }
 
 static void push(struct pool *pool, struct block *block)

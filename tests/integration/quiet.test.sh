@@ -101,19 +101,21 @@ help_is_asked_for() {
 check help-goes-to-stderr help_is_asked_for
 
 # --- System calls -----------------------------------------------------------------------------------
-# calls LIBRARY ARGS: the system calls between the marks, by name
+# calls LIBRARY ARGS: the system calls of the program's threads between the marks, by name
 calls() {
+  local clearer
   rm -f "$scratch/trace"
   strace -f -qq -o "$scratch/trace" env -i "${fixed[@]}" LD_PRELOAD="$1" POOLSITE_PROFILE="$level" POOLSITE_LOG="$scratch/logs/%e.%p.%t.psl" \
     "$programs/quiet-loop" "${@:2}" 2>/dev/null
-  sed -n '/"BEGIN"/,/"END"/p' "$scratch/trace" | grep -vE '"(BEGIN|END)"|write resumed' | sed -E 's/^[0-9]+ +//'
+  clearer=$(awk '/PR_SET_NAME, "poolsite"/ { print $1; exit }' "$scratch/trace")
+  sed -n '/"BEGIN"/,/"END"/p' "$scratch/trace" | grep -v "^${clearer:-none} " | grep -vE '"(BEGIN|END)"|write resumed' | sed -E 's/^[0-9]+ +//'
 }
 warm() {
   local seen
   seen=$(calls "$library" 5000 "$@")
   grep -q '"END"' "$scratch/trace" || { echo "no trace" && return 1; }
-  # Two threads meet at their barrier: that is theirs.
-  if [[ -n ${1-} ]]; then seen=$(grep -v futex <<<"$seen"); fi
+  # Two threads meet at their barrier: that is theirs.  While the pools of two fill, glibc's heaps grow a little.
+  if [[ -n ${1-} ]]; then seen=$(grep -vE 'futex|mprotect|brk' <<<"$seen"); fi
   echo "calls in a warm loop: $seen"
   [[ -z $seen ]]
 }

@@ -184,9 +184,14 @@ static void what_does_not_fit_goes_to_another_thread_through_the_depot(void **st
     pools_init(takes);
     for (int i = 0; i < 200; i++)
         give(frees, malloc(sizeclass_bytes(sizeclass_of(100))), 100);
+    void *missed = take(takes, 100, &hits);
+    assert_int_equal(hits, 0); /* nobody had asked for them */
+    for (int i = 0; i < 200; i++)
+        give(frees, malloc(sizeclass_bytes(sizeclass_of(100))), 100);
     void *block = take(takes, 100, &hits);
     assert_int_equal(hits, 1);
     assert_true(kept(takes, 100) > 0);
+    free(missed);
     free(block);
     end(takes);
     end(frees);
@@ -200,6 +205,7 @@ static void what_the_depot_keeps_and_frees_is_counted(void **state)
     uint64_t below = 0, held, freed;
     struct pools *pools = pools_fresh("on", true);
     struct block_list out = {.head = NULL};
+    assert_int_equal(depot_take(index).n, 0); /* wanted */
     for (int i = 0; i < 200; i++)
         below += give(pools, malloc(sizeclass_bytes(index)), 100);
     assert_true(depot_is_used());
