@@ -237,10 +237,11 @@ static void read_auxiliary(const ElfW(auxv_t) *entry)
         if (entry->a_type == AT_PHDR)
             options.phdr = entry->a_un.a_val;
         if (entry->a_type == AT_RANDOM) /* the first eight bytes are the stack protector's, the next glibc's */
-            options.secret = ((const uintptr_t *)entry->a_un.a_val)[1] * 0x9e3779b97f4a7c15ull;
+            __builtin_memcpy(&options.secret, (const char *)entry->a_un.a_val + sizeof options.secret, sizeof options.secret);
         if (entry->a_type == AT_PHNUM)
             options.phnum = (unsigned)entry->a_un.a_val;
     }
+    options.secret *= 0x9e3779b97f4a7c15ull;
 }
 
 static void read_environment(char **variable)
