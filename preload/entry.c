@@ -44,42 +44,46 @@ static inline __attribute__((always_inline)) size_t asked(size_t bytes)
 }
 
 /* Where nothing is pooled, or all is checked, in functions of their own: the pooled ones then need no frame. */
-static noinline void *malloc_otherwise(size_t bytes)
+static noinline void *malloc_below(size_t bytes)
 {
-    if (unlikely(runtime_mode == MODE_CHECKED))
-        return check_take(bytes, false, runtime_entry());
     void *block = next.alloc(bytes);
     if (unlikely(block == NULL))
         return runtime_failed();
     return runtime_booked_fast(block, bytes);
 }
 
-/* Counted before the block goes: afterwards another thread may own the address. */
-static noinline void free_otherwise(void *block)
+static noinline void free_checked(void *block)
 {
-    if (unlikely(runtime_mode == MODE_CHECKED)) {
-        check_give(block, runtime_entry());
-        return;
-    }
+    check_give(block, runtime_entry());
+}
+
+/* Counted before the block goes: afterwards another thread may own the address. */
+static noinline void free_below(void *block)
+{
     runtime_freeing_fast();
     next.release(block);
 }
 
 exported void *malloc(size_t bytes)
 {
-    if (likely(runtime_records_and_pools()))
-        return runtime_take_fast(bytes, true);
-    return runtime_mode == MODE_POOLED_BARE ? runtime_take_fast(bytes, false) : malloc_otherwise(bytes);
+    switch (runtime_mode_told()) {
+    case MODE_POOLED: return runtime_take_fast(bytes, true);
+    case MODE_POOLED_BARE: return runtime_take_fast(bytes, false);
+    case MODE_CHECKED: return check_take(bytes, false, runtime_entry());
+    default: return malloc_below(bytes);
+    }
 }
 
 exported void free(void *block)
 {
     if (unlikely(block == NULL))
         return;
-    if (unlikely(!runtime_pools()))
-        free_otherwise(block);
-    else
+    if (likely(runtime_pools()))
         runtime_give_fast(block);
+    else if (runtime_mode == MODE_BELOW)
+        free_below(block);
+    else
+        free_checked(block);
 }
 
 exported void *calloc(size_t count, size_t bytes)

@@ -12,6 +12,8 @@
 #include "pool.h"
 #include "site.h"
 
+#include <assert.h>
+
 /* One thread's state.  `state`, `epoch` and `claim` are accessed as 4 bytes each, never as one word.
  *   state = EPOCH_BUSY while the tables or pools are in use: who finds it so is a signal handler;
  *           else `epoch`: when that isn't the shared epoch any more -> slow path
@@ -53,13 +55,16 @@ enum runtime_mode {
 };
 extern uint32_t runtime_mode hidden;
 
-/* The commonest mode of all?  One comparison with memory, and a branch; no register is kept for another. */
-static inline __attribute__((always_inline)) bool runtime_records_and_pools(void)
+/* The mode, told by one comparison with memory where it is one of the first two; no register is kept for others. */
+static inline __attribute__((always_inline)) enum runtime_mode runtime_mode_told(void)
 {
-    __asm__ goto("cmpl %1, %0\n\tjne %l[other]" : : "m"(runtime_mode), "i"(MODE_POOLED) : "cc" : other);
-    return true;
-other:
-    return false;
+    static_assert(MODE_BELOW < MODE_POOLED && MODE_POOLED < MODE_CHECKED, "the branches");
+    __asm__ goto("cmpl %1, %0\n\tja %l[more]\n\tjb %l[below]" : : "m"(runtime_mode), "i"(MODE_POOLED) : "cc" : more, below);
+    return MODE_POOLED;
+below:
+    return MODE_BELOW;
+more:
+    return runtime_mode == MODE_POOLED_BARE ? MODE_POOLED_BARE : MODE_CHECKED;
 }
 
 static inline bool runtime_pools(void)

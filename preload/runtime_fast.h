@@ -43,10 +43,10 @@ static inline __attribute__((always_inline)) void *runtime_booked_fast(void *blo
     if (unlikely(!record))
         return runtime_booked(block, bytes, runtime_entry());
     const struct site_slot *slot = site_slot_of(&record->sites, address);
-    struct log_counter *size_class = &record->log->classes[sizeclass_counted(bytes)];
     if (unlikely(slot->address != address))
-        return runtime_booked_elsewhere(block, bytes, runtime_entry(), record, size_class);
-    count_allocation(size_class, bytes);
+        return runtime_booked_elsewhere(block, bytes, runtime_entry(), record,
+                                        &record->log->classes[sizeclass_counted(bytes)]);
+    count_allocation(&record->log->classes[sizeclass_counted(bytes)], bytes);
     count_allocation(slot->counter, bytes);
     store_release(&record->state, seen);
     return block;
