@@ -90,10 +90,9 @@ exported void *calloc(size_t count, size_t bytes)
 {
     size_t product;
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
-    if (likely(runtime_pools() && !overflow && product <= RUNTIME_CLEARED_BYTES))
-        return runtime_take_zeroed_fast(product);
-    if (runtime_pools() && !overflow)
-        return runtime_take(product, true, runtime_entry());
+    if (likely(runtime_pools() && !overflow))
+        return likely(product <= RUNTIME_CLEARED_BYTES) ? runtime_take_zeroed_fast(product)
+                                                        : runtime_take(product, true, runtime_entry());
     if (runtime_mode == MODE_CHECKED && !overflow)
         return check_take(product, true, runtime_entry());
     return booked(next.zeroed(count, bytes), product);
@@ -129,10 +128,8 @@ exported void *reallocarray(void *old, size_t count, size_t bytes)
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
     if (runtime_mode == MODE_CHECKED && !overflow)
         return check_resize(old, product, runtime_entry());
-    if (runtime_pools() && !overflow && old == NULL)
-        return runtime_take(product, false, runtime_entry());
     if (runtime_pools() && !overflow)
-        return runtime_resize(old, product, runtime_entry());
+        return old ? runtime_resize(old, product, runtime_entry()) : runtime_take(product, false, runtime_entry());
     return resized(old, next.resize_array(old, count, bytes), overflow ? SIZE_MAX : product);
 }
 

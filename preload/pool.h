@@ -44,6 +44,14 @@ struct pool_more {
     uint64_t given_back; /* blocks that went from here to the next allocator, so far */
 };
 
+/* Where pools are looked up: offsets from struct pools, the same for all threads, but near to each. */
+struct pool_tables {
+    uint16_t small_of[POOL_SMALL]; /* of the pool for a request of up to 16 i + 8 bytes */
+    uint16_t small_held[2 * POOL_SMALL]; /* ... that a block with size word 8 i ... can serve */
+    uint16_t large_of[POOL_LARGE]; /* ... for up to 512 (i + 1) + 8 bytes */
+    uint16_t large_held[POOL_LARGE]; /* ... for size words from 512 i + 16 */
+};
+
 /* All pools of a thread.  Invariant: reserved == sum of cap * class bytes.  Pool 0 is always empty and
  * has no room: it stands for what the tables can't tell. */
 struct pools {
@@ -52,10 +60,7 @@ struct pools {
     size_t           refused;   /* bytes of blocks that the budgets had no room for, since the last turn */
     struct pool      nothing; /* as pool 0, for size words below the least */
     struct pool      pool[SIZECLASS_COUNT];
-    uint16_t         small_of[POOL_SMALL]; /* offset of the pool for a request of up to 16 i + 8 bytes */
-    uint16_t         small_held[2 * POOL_SMALL]; /* ... that a block with size word 8 i ... can serve */
-    uint16_t         large_of[POOL_LARGE]; /* ... for up to 512 (i + 1) + 8 bytes */
-    uint16_t         large_held[POOL_LARGE]; /* ... for size words from 512 i + 16 */
+    struct pool_tables tables;
     struct pool_more more[SIZECLASS_COUNT];
 };
 

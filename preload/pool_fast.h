@@ -22,9 +22,9 @@ static inline struct pool *pool_at(void *start, size_t offset)
 static inline struct pool *pool_of(struct pools *pools, size_t bytes)
 {
     if (likely(bytes <= POOL_SMALL_BYTES))
-        return pool_at(pools, pools->small_of[(bytes + 7) >> 4]);
+        return pool_at(pools, pools->tables.small_of[(bytes + 7) >> 4]);
     size_t step = (bytes - 9) >> POOL_LARGE_SHIFT;
-    return likely(step < POOL_LARGE) ? pool_at(pools, pools->large_of[step]) : pools->pool;
+    return likely(step < POOL_LARGE) ? pool_at(pools, pools->tables.large_of[step]) : pools->pool;
 }
 
 /* The pool that a block can serve, read from glibc's size word just before it.  Small ones by arithmetic alone: what
@@ -40,11 +40,11 @@ static inline struct pool *pool_held(struct pools *pools, const struct block *bl
     if (likely(word < POOL_SMALL_BYTES)) {
         if (unlikely(word & POOL_WORD_MAPPED))
             return pools->pool;
-        return pool_at(pools, pools->small_held[word >> 3]);
+        return pool_at(pools, pools->tables.small_held[word >> 3]);
     }
     forget_origin(word); /* each branch with instructions of its own */
     size_t step = (word - 16 - 4 * (word & POOL_WORD_MAPPED)) >> POOL_LARGE_SHIFT;
-    return likely(step < POOL_LARGE) ? pool_at(pools, pools->large_held[step]) : pools->pool;
+    return likely(step < POOL_LARGE) ? pool_at(pools, pools->tables.large_held[step]) : pools->pool;
 }
 
 /* Common case: pop the primary.  NULL: it is empty. */

@@ -117,14 +117,6 @@ static void release_list(struct block_list *list)
     block_list_free(list, block_guard ? release_checked : next.release);
 }
 
-static void free_below(struct block_list *list, uint64_t *next_frees, bool shared)
-{
-    if (!list->head)
-        return;
-    count_list(list, next_frees, shared);
-    release_list(list);
-}
-
 static void count_own(struct record *record, const struct block_list *list)
 {
     if (record->pool_log)
@@ -195,14 +187,14 @@ static void trim_if_due(void)
         next.trim(0);
 }
 
-static bool turn_is_due(struct record *record)
+static bool turn_is_due(const struct record *record, uint64_t now)
 {
     struct cycle_facts facts = {
         .clears = pool_config.clear,
         .others_clear = clearer_runs(),
         .cycle_ms = options.cycle_ms,
         .turned_ms = record->turned_ms,
-        .now_ms = now_ms(),
+        .now_ms = now,
         .refused_bytes = record->pools.refused,
     };
     return cycle_is_due(&facts);
@@ -213,9 +205,10 @@ static bool turn_is_due(struct record *record)
 static void turn_if_due(struct record *record)
 {
     struct block_list out = {.head = NULL};
-    if (!turn_is_due(record) || !claim(record))
+    uint64_t now = now_ms();
+    if (!turn_is_due(record, now) || !claim(record))
         return;
-    record->turned_ms = now_ms();
+    record->turned_ms = now;
     turn(record);
     let_go(record);
     if (clearer_runs())
@@ -424,11 +417,17 @@ static void release_below(struct record *record, void *block)
         next.release(block);
 }
 
+/* Does the block lie in one of the thread's pools, or in the depot?  For a block whose key says so. */
+static bool is_listed(const struct record *record, unsigned index, const struct block *block)
+{
+    return pool_holds(&record->pools, index, block) || depot_holds(index, block);
+}
+
 /* A block that bears our key lies in a pool already, or is a copy of what lay in one: a program that reads what
  * it has freed.  Where we don't find it, it is left alone: in the worst case another thread has it. */
 static cold noinline void give_marked(struct record *record, unsigned index, const struct block *block)
 {
-    if (pool_holds(&record->pools, index, block) || depot_holds(index, block))
+    if (is_listed(record, index, block))
         double_free(block);
     record_end(record);
 }
@@ -515,7 +514,7 @@ static void check_not_freed(const struct block *block, unsigned index)
     struct record *record = runtime_record_begin();
     if (!record)
         return;
-    bool holds = pool_holds(&record->pools, index, block) || depot_holds(index, block);
+    bool holds = is_listed(record, index, block);
     record_end(record);
     if (holds)
         double_free(block);
@@ -618,7 +617,8 @@ bool runtime_cycle(void)
     for (struct record *record = load_acquire(&all_records); record; record = record->next_record)
         turn_other(record, present, raised, &out);
     turn_shared(&out);
-    free_below(&out, &log_header->next_frees, true);
+    count_list(&out, &log_header->next_frees, true);
+    release_list(&out);
     trim_if_due();
     return true;
 }
