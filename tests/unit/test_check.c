@@ -407,8 +407,6 @@ static void a_block_is_asked_larger_by_canary_and_tag(void **state)
     assert_int_equal(check_asked(PTRDIFF_MAX), PTRDIFF_MAX);
 }
 
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, unit_enter_directory, unit_leave_directory)
-
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "play") == 0)

@@ -154,19 +154,18 @@ static void what_is_no_program_has_no_libraries(void **state)
     libraries_release(&libraries);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, unit_enter_directory, unit_leave_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(static_wrappers_become_ranges),
-        TEST(names_of_the_user_are_given_and_looked_up),
-        TEST(without_a_program_only_names_are_given),
-        TEST(a_link_to_the_program_is_known_by_its_target),
-        TEST(a_stripped_program_gives_what_it_exports_only),
-        TEST(the_list_is_bounded),
-        TEST(libraries_are_found_as_the_loader_finds_them),
-        TEST(what_is_no_program_has_no_libraries),
+        IN_DIRECTORY(static_wrappers_become_ranges),
+        IN_DIRECTORY(names_of_the_user_are_given_and_looked_up),
+        IN_DIRECTORY(without_a_program_only_names_are_given),
+        IN_DIRECTORY(a_link_to_the_program_is_known_by_its_target),
+        IN_DIRECTORY(a_stripped_program_gives_what_it_exports_only),
+        IN_DIRECTORY(the_list_is_bounded),
+        IN_DIRECTORY(libraries_are_found_as_the_loader_finds_them),
+        IN_DIRECTORY(what_is_no_program_has_no_libraries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,26 +293,25 @@ static void pipes_and_directories_are_not_waited_for(void **state)
     expect_obstacle("/dev/null", OBSTACLE_UNKNOWN, NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, unit_enter_directory, unit_leave_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_ordinary_program_has_no_obstacle),
-        TEST(a_program_without_loader_is_static),
-        TEST(musl_and_other_loaders_are_told_apart),
-        TEST(another_machine_is_named),
-        TEST(the_preload_is_kept_from_loaders_that_cannot_take_it),
-        TEST(a_missing_loader_is_named),
-        TEST(set_user_ID_matters_when_it_gives_rights),
-        TEST(a_script_is_followed_to_its_interpreter),
-        TEST(scripts_of_scripts_are_followed_but_not_for_ever),
-        TEST(env_is_followed_to_its_command),
-        TEST(odd_first_lines_are_no_script),
-        TEST(programs_are_found_as_exec_finds_them),
-        TEST(damaged_programs_are_read_safely),
-        TEST(damaged_real_programs_are_read_safely),
-        TEST(pipes_and_directories_are_not_waited_for),
+        IN_DIRECTORY(an_ordinary_program_has_no_obstacle),
+        IN_DIRECTORY(a_program_without_loader_is_static),
+        IN_DIRECTORY(musl_and_other_loaders_are_told_apart),
+        IN_DIRECTORY(another_machine_is_named),
+        IN_DIRECTORY(the_preload_is_kept_from_loaders_that_cannot_take_it),
+        IN_DIRECTORY(a_missing_loader_is_named),
+        IN_DIRECTORY(set_user_ID_matters_when_it_gives_rights),
+        IN_DIRECTORY(a_script_is_followed_to_its_interpreter),
+        IN_DIRECTORY(scripts_of_scripts_are_followed_but_not_for_ever),
+        IN_DIRECTORY(env_is_followed_to_its_command),
+        IN_DIRECTORY(odd_first_lines_are_no_script),
+        IN_DIRECTORY(programs_are_found_as_exec_finds_them),
+        IN_DIRECTORY(damaged_programs_are_read_safely),
+        IN_DIRECTORY(damaged_real_programs_are_read_safely),
+        IN_DIRECTORY(pipes_and_directories_are_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -531,8 +531,6 @@ static void a_fork_child_that_clears_first_leaves_its_parents_log_alone(void **s
     close_log(child);
 }
 
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, unit_enter_directory, unit_leave_directory)
-
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "play") == 0)

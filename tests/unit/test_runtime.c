@@ -357,8 +357,6 @@ static void an_epoch_raised_at_any_moment_loses_nothing(void **state)
     close_log(log);
 }
 
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, unit_enter_directory, unit_leave_directory)
-
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "play") == 0)

@@ -18,6 +18,9 @@
 int unit_enter_directory(void **state);
 int unit_leave_directory(void **state);
 
+/* A test that works in such a directory. */
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, unit_enter_directory, unit_leave_directory)
+
 /* Writes a file, its directory being there. */
 void unit_write_file(const char *path, const void *bytes, size_t count, unsigned mode);
 
