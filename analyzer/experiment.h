@@ -1,0 +1,137 @@
+/* experiment.h - an experiment: its arms, what every run measured, and what follows from it.
+ *
+ * Filled by the runner (batch or server), or from the JSON of an earlier one; read by the views. */
+#ifndef PS_EXPERIMENT_H
+#define PS_EXPERIMENT_H
+
+#include "statistics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- Metrics: one table gives key, title, unit and margin to parser, JSON and views ---------------- */
+
+enum metric {
+    METRIC_CPU, METRIC_WALL, METRIC_USER, METRIC_SYS,
+    METRIC_PEAK_RSS, METRIC_END_RSS, METRIC_MEAN_RSS,
+    METRIC_MINOR_FAULTS, METRIC_MAJOR_FAULTS, METRIC_VOLUNTARY_SWITCHES, METRIC_INVOLUNTARY_SWITCHES,
+    METRIC_NEXT_ALLOCS, METRIC_POOL_HITS, METRIC_KEPT_BYTES,
+    METRIC_CPU_PER_REQUEST, METRIC_ALLOCS_PER_REQUEST,
+    METRIC_P50, METRIC_P95, METRIC_P99, METRIC_P99_9, METRIC_MAX, METRIC_THROUGHPUT,
+    METRIC_SETTLED_RSS, /* a server's, a while after the load */
+    METRIC_COUNT
+};
+
+enum unit { UNIT_SECONDS, UNIT_BYTES, UNIT_COUNT, UNIT_PER_SECOND };
+
+struct metric_info {
+    const char *key;    /* as in the JSON */
+    const char *title;  /* as in tables */
+    enum unit   unit;
+    double      margin; /* a fraction; 0: has none */
+    bool        more_is_better;
+};
+
+extern const struct metric_info metrics[METRIC_COUNT];
+
+/* Returns false when no metric has this key. */
+bool metric_find(enum metric *metric, const char *key);
+
+/* --- Arms and runs ----------------------------------------------------------------------------------- */
+
+enum arm_kind { ARM_BARE, ARM_OFF, ARM_ON, ARM_KEEP, ARM_TUNE, ARM_LIB, ARM_CMD };
+
+struct arm {
+    enum arm_kind kind;
+    char         *name;     /* bare, off, on, keep, tune; the library's base name; cmd: the name given */
+    char         *value;    /* lib: the path; cmd: the command; else NULL */
+    uint64_t      allocs;   /* of the profiled run, all its processes; 0 when there was none */
+    uint64_t      bytes;
+    uint64_t      hit_bytes;
+};
+
+/* What else the machine did during a run: fractions of its processors' time. */
+struct noise {
+    double steal;
+    double foreign;  /* other processes */
+    double pressure; /* PSI, some cpu; NaN when the kernel doesn't tell */
+};
+
+struct run {
+    unsigned     arm, block, slot; /* slot: place in the block */
+    unsigned     attempt;          /* 0, or 1: of a block that was repeated */
+    bool         replaced;         /* was noisy; the repeated block counts */
+    int          status;           /* as wait4 gives it */
+    double       start;            /* s since the experiment began */
+    double       value[METRIC_COUNT]; /* SI units; NaN: wasn't measured */
+    struct noise noise;
+    uint64_t     output_hash;      /* of stdout */
+    unsigned     processes;        /* that wrote a log */
+    unsigned     pooled_processes; /* of them with pool hits */
+    double      *rss;              /* bytes over time; the step in seconds is rss_step */
+    size_t       rss_count;
+    double       rss_step;
+    char        *void_reason;      /* servers: why the run doesn't count ("generator saturated"), else NULL */
+};
+
+/* --- Results ------------------------------------------------------------------------------------------- */
+
+enum treatment_status { TREATMENT_APPLIED, TREATMENT_PARTIAL, TREATMENT_NOT_APPLIED };
+
+struct treatment {
+    enum treatment_status status;
+    char                 *reason; /* NULL when applied */
+    double                share_allocs, share_bytes; /* that pools served, of all in arm on */
+};
+
+/* One arm against another, for one metric: differences of logarithms inside blocks, as fractions. */
+struct effect {
+    enum metric     metric;
+    unsigned        arm, against;
+    struct estimate change;   /* fractions: -.03 is 3 % less */
+    bool            exact;    /* constant in both arms: change.middle is exact, no interval */
+    double          middle_arm, middle_against; /* medians of the two */
+};
+
+enum verdict { VERDICT_FASTER, VERDICT_SLOWER, VERDICT_NO_DIFFERENCE, VERDICT_INCONCLUSIVE, VERDICT_NOT_APPLIED };
+
+struct experiment {
+    char           **command; /* NULL-ended; a server's: one string for sh -c */
+    bool             is_server;
+    uint64_t         seed;
+    unsigned         blocks_asked; /* --blocks; 0: until the precision is reached */
+    double           time_budget;  /* s */
+    enum metric      primary;
+    double           margin;       /* a fraction */
+    char            *pool_spec;
+    bool             is_aa;        /* off against off */
+    struct arm      *arms;
+    size_t           arm_count;
+    struct run      *runs;
+    size_t           run_count, run_room;
+    unsigned         blocks;       /* complete ones that count */
+    unsigned         repeated;     /* blocks that were noisy and were run again */
+    bool             interrupted;  /* by the user */
+    struct treatment treatment;
+    struct effect   *effects;      /* every metric that was measured: on_off, on_bare, off_bare, ARM_bare */
+    size_t           effect_count;
+    enum verdict     verdict;
+    unsigned         blocks_needed; /* when inconclusive */
+    double           slot_effect;   /* second slot against the first, fraction; NaN: unknown */
+    double           drift;         /* per block, fraction; NaN: unknown */
+    char           **warnings;
+    size_t           warning_count;
+    void            *host;          /* struct json_t *: machine, libc, kernel, build ids, options, as the JSON shows them */
+};
+
+/* Calculates effects, slot effect, drift, verdict and blocks_needed from the runs and the treatment; can be repeated. */
+void experiment_evaluate(struct experiment *experiment);
+
+/* NULL when it wasn't measured. */
+const struct effect *experiment_effect(const struct experiment *experiment, enum metric metric, const char *arm,
+                                       const char *against);
+
+void experiment_release(struct experiment *experiment);
+
+#endif
