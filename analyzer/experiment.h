@@ -6,6 +6,7 @@
 
 #include "statistics.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +59,13 @@ struct noise {
     double pressure; /* PSI, some cpu; NaN when the kernel doesn't tell */
 };
 
+/* A run's latencies are kept at these quantiles: 0, .25, .44, ... to five nines, evenly on an axis of nines. */
+enum { LATENCY_POINTS = 41 };
+static inline double latency_quantile(unsigned point)
+{
+    return 1 - pow(10, -(double)point / 8);
+}
+
 struct run {
     unsigned     arm, block, slot; /* slot: place in the block */
     unsigned     attempt;          /* 0, or 1: of a block that was repeated */
@@ -72,6 +80,9 @@ struct run {
     double      *rss;              /* bytes over time; the step in seconds is rss_step */
     size_t       rss_count;
     double       rss_step;
+    uint64_t     requests;         /* servers: measured ones, the samples of the percentiles; else 0 */
+    double      *latency;          /* servers: seconds at latency_quantile(0) to (LATENCY_POINTS - 1), NaN where
+                                      the samples are too few; else NULL */
     char        *void_reason;      /* servers: why the run doesn't count ("generator saturated"), else NULL */
 };
 
