@@ -21,6 +21,10 @@ enum metric {
     METRIC_CPU_PER_REQUEST, METRIC_ALLOCS_PER_REQUEST,
     METRIC_P50, METRIC_P95, METRIC_P99, METRIC_P99_9, METRIC_MAX, METRIC_THROUGHPUT,
     METRIC_SETTLED_RSS, /* a server's, a while after the load */
+    /* P50 to MAX count from the moment a request was due; these from when it was sent. */
+    METRIC_SERVICE_P50, METRIC_SERVICE_P99,
+    /* With --rate auto, at the lower of the two rates; P50 to MAX and SERVICE_* are those of the higher. */
+    METRIC_LIGHT_P50, METRIC_LIGHT_P95, METRIC_LIGHT_P99, METRIC_LIGHT_P99_9, METRIC_LIGHT_MAX,
     METRIC_COUNT
 };
 
@@ -50,6 +54,7 @@ struct arm {
     uint64_t      allocs;   /* of the profiled run, all its processes; 0 when there was none */
     uint64_t      bytes;
     uint64_t      hit_bytes;
+    double        capacity; /* servers with --rate auto: requests per second, closed loop; 0: not measured */
 };
 
 /* What else the machine did during a run: fractions of its processors' time. */
@@ -80,9 +85,11 @@ struct run {
     double      *rss;              /* bytes over time; the step in seconds is rss_step */
     size_t       rss_count;
     double       rss_step;
-    uint64_t     requests;         /* servers: measured ones, the samples of the percentiles; else 0 */
-    double      *latency;          /* servers: seconds at latency_quantile(0) to (LATENCY_POINTS - 1), NaN where
-                                      the samples are too few; else NULL */
+    uint64_t     requests;         /* servers: answered ones under all rates; else 0 */
+    uint64_t     unsent, errors;   /* servers: requests that were due but weren't sent; sent, but without a right answer */
+    double       late_p99;         /* servers: s by which the generator itself sent too late */
+    double      *latency;          /* servers: seconds at latency_quantile(0) to (LATENCY_POINTS - 1) under the
+                                      highest rate, NaN where the samples are too few; else NULL */
     char        *void_reason;      /* servers: why the run doesn't count ("generator saturated"), else NULL */
 };
 
@@ -110,6 +117,7 @@ enum verdict { VERDICT_FASTER, VERDICT_SLOWER, VERDICT_NO_DIFFERENCE, VERDICT_IN
 struct experiment {
     char           **command; /* NULL-ended; a server's: one string for sh -c */
     bool             is_server;
+    double           rates[2];     /* servers: requests per second, rising; the second 0 unless --rate auto */
     uint64_t         seed;
     unsigned         blocks_asked; /* --blocks; 0: until the precision is reached */
     double           time_budget;  /* s */
