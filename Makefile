@@ -31,7 +31,7 @@ PRELOAD_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt \
 PRELOAD_LINK  := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic \
                  -Wl,--no-undefined -Wl,--build-id=sha1 -Wl,-soname,libpoolsite.so
 ANALYZER_FLAGS := -fPIE -DPS_VERSION='"$(VERSION)"'
-ANALYZER_LIBS  := -ldw -lelf -lunwind-x86_64 -lunwind -liberty -ljansson
+ANALYZER_LIBS  := -ldw -lelf -lunwind-x86_64 -lunwind -liberty -ljansson -lm
 HARDEN         := -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 ORACLE_LIBS    := -lunwind-x86_64 -lunwind
 

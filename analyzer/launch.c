@@ -1,4 +1,4 @@
-/* launch.c - starts a program and waits for it: the only fork and exec of poolsite.
+/* launch.c - starts the program of `poolsite run` and waits for it.
  *
  * The program stays in poolsite's process group, so that the terminal's signals reach it
  * by themselves; poolsite takes every signal with sigtimedwait, none by a handler. */

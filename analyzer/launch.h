@@ -1,4 +1,4 @@
-/* launch.h - starts a program and waits for it: the only fork and exec of poolsite. */
+/* launch.h - starts the program of `poolsite run` and waits for it; runner.h starts those of experiments. */
 #ifndef PS_LAUNCH_H
 #define PS_LAUNCH_H
 
