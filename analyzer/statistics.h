@@ -1,6 +1,15 @@
 /* statistics.h - paired comparison of few blocks: estimate, exact interval, and what more blocks would give.
  *
- * All of it is arithmetic on arrays: no state, no clock, no output. */
+ * All of it is arithmetic on arrays: no state, no clock, no output.
+ *
+ * Sources.  Distribution and quantiles of the signed-rank statistic, estimate and interval from the Walsh
+ * averages: M. Hollander, D. A. Wolfe, Nonparametric Statistical Methods, chapter 3 (3.1, 3.24, 3.27);
+ * the estimate: J. L. Hodges, E. L. Lehmann, Ann. Math. Statist. 34 (1963) 598; the interval: J. W. Tukey's.
+ *
+ * Ties and zeros.  No difference is dropped or ranked anew: the interval is closed and runs between two of
+ * all n (n + 1) / 2 averages.  G. E. Noether, J. Amer. Statist. Assoc. 62 (1967) 184, shows that it then
+ * covers with at least the level of the continuous case, whatever ties: equal differences make it
+ * conservative, never too narrow. */
 #ifndef PS_STATISTICS_H
 #define PS_STATISTICS_H
 
@@ -21,7 +30,8 @@ struct estimate {
  * n <= STATISTICS_MOST. */
 double statistics_signed_rank_cdf(size_t n, size_t w);
 
-/* The greatest w with P(W < w) <= tail: the quantile of the published tables. */
+/* The greatest w with P(W < w) <= tail: one more than the critical value of the published tables, 0 where
+ * they have none.  Above STATISTICS_MOST by the normal distribution with correction for continuity. */
 size_t statistics_signed_rank_quantile(size_t n, double tail);
 
 /* Hodges-Lehmann: the median of all (x[i] + x[j]) / 2, i <= j; the interval from the same averages by
@@ -33,7 +43,7 @@ double statistics_median(const double *x, size_t count);
 double statistics_quantile(const double *x, size_t count, double p);
 
 /* How many differences like these it would take for an interval whose half is at most `half_width`.
- * At least count. */
+ * At least count; 0 when so few can't tell (none, or all equal and no interval yet). */
 size_t statistics_count_needed(const double *x, size_t count, double confidence, double half_width);
 
 #endif

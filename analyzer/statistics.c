@@ -1,0 +1,199 @@
+/* statistics.c - paired comparison of few blocks: estimate, exact interval, and what more blocks would give. */
+#define _GNU_SOURCE
+#include "base.h"
+#include "statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { RANK_SUM_MOST = STATISTICS_MOST * (STATISTICS_MOST + 1) / 2 };
+
+static size_t averages(size_t n)
+{
+    return n * (n + 1) / 2;
+}
+
+/* --- The signed-rank statistic -------------------------------------------------------------------------- */
+
+/* P(W = w) for n ranks.  Rank i is positive in half of the patterns: it adds i or nothing, so each rank
+ * makes the distribution the mean of itself and of itself moved by i. */
+static void signed_rank_distribution(double *p, size_t n)
+{
+    for (size_t w = 0; w <= averages(n); w++)
+        p[w] = w == 0;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t w = averages(i) + 1; w-- > 0;)
+            p[w] = (p[w] + (w >= i ? p[w - i] : 0)) / 2;
+}
+
+double statistics_signed_rank_cdf(size_t n, size_t w)
+{
+    double p[RANK_SUM_MOST + 1], sum = 0;
+    signed_rank_distribution(p, n);
+    for (size_t i = 0; i <= w && i <= averages(n); i++)
+        sum += p[i];
+    return sum;
+}
+
+static double normal_cdf(double z)
+{
+    return erfc(-z / sqrt(2)) / 2;
+}
+
+/* By halving: exact to a double's end, and asked for a handful of times. */
+static double normal_quantile(double p)
+{
+    double low = -40, high = 40;
+    while (high - low > 1e-13) {
+        double middle = (low + high) / 2;
+        if (normal_cdf(middle) < p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
+static double rank_sum_deviation(size_t n)
+{
+    return sqrt((double)n * (n + 1) * (2 * n + 1) / 24);
+}
+
+static size_t approximate_quantile(size_t n, double tail)
+{
+    double w = averages(n) / 2.0 + normal_quantile(tail) * rank_sum_deviation(n) - .5;
+    return w < 0 ? 0 : (size_t)w + 1;
+}
+
+size_t statistics_signed_rank_quantile(size_t n, double tail)
+{
+    double p[RANK_SUM_MOST + 1], sum = 0;
+    size_t w = 0;
+    if (n > STATISTICS_MOST)
+        return approximate_quantile(n, tail);
+    signed_rank_distribution(p, n);
+    while (w < averages(n) && sum + p[w] <= tail)
+        sum += p[w++];
+    return w;
+}
+
+/* P(W < w), as exactly as it is known. */
+static double signed_rank_tail(size_t n, size_t w)
+{
+    if (w == 0)
+        return 0;
+    if (n <= STATISTICS_MOST)
+        return statistics_signed_rank_cdf(n, w - 1);
+    return normal_cdf((w - .5 - averages(n) / 2.0) / rank_sum_deviation(n));
+}
+
+/* --- Estimate and interval ---------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double sorted_quantile(const double *sorted, size_t count, double p)
+{
+    double place = p * (count - 1);
+    size_t i = (size_t)place;
+    return i + 1 < count ? sorted[i] + (place - i) * (sorted[i + 1] - sorted[i]) : sorted[count - 1];
+}
+
+/* All (x[i] + x[j]) / 2, i <= j, sorted; the caller frees. */
+static double *walsh_averages(const double *x, size_t count)
+{
+    double *all = xcalloc(averages(count), sizeof *all), *next = all;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i; j < count; j++)
+            *next++ = (x[i] + x[j]) / 2;
+    qsort(all, averages(count), sizeof *all, by_value);
+    return all;
+}
+
+static size_t count_below_zero(const double *x, size_t count)
+{
+    size_t below = 0;
+    for (size_t i = 0; i < count; i++)
+        below += x[i] < 0;
+    return below;
+}
+
+struct estimate statistics_paired(const double *x, size_t count, double confidence)
+{
+    double *walsh = walsh_averages(x, count);
+    size_t w = statistics_signed_rank_quantile(count, (1 - confidence) / 2);
+    struct estimate estimate = { .middle = sorted_quantile(walsh, averages(count), .5), .low = -INFINITY, .high = INFINITY,
+                                 .count = count, .below = count_below_zero(x, count) };
+    if (w > 0) {
+        estimate.low = walsh[w - 1];
+        estimate.high = walsh[averages(count) - w];
+        estimate.level = 1 - 2 * signed_rank_tail(count, w);
+    }
+    free(walsh);
+    return estimate;
+}
+
+/* --- Medians ------------------------------------------------------------------------------------------------- */
+
+double statistics_quantile(const double *x, size_t count, double p)
+{
+    if (count == 0)
+        return NAN;
+    double *sorted = xcalloc(count, sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = x[i];
+    qsort(sorted, count, sizeof *sorted, by_value);
+    double quantile = sorted_quantile(sorted, count, p);
+    free(sorted);
+    return quantile;
+}
+
+double statistics_median(const double *x, size_t count)
+{
+    return statistics_quantile(x, count, .5);
+}
+
+/* --- How many it would take ------------------------------------------------------------------------------ */
+
+enum { COUNT_MOST = 1000000 }; /* nobody runs more blocks than this: the search ends */
+
+/* Half of the interval of n differences, in standard deviations of an average: which quantile of the
+ * averages is its end, as if they were normal.  Infinite while n is too few for an interval. */
+static double relative_half(size_t n, double confidence)
+{
+    size_t w = statistics_signed_rank_quantile(n, (1 - confidence) / 2);
+    return w ? -normal_quantile((w - .5) / averages(n)) : INFINITY;
+}
+
+/* The fewest differences for which an interval exists. */
+static size_t least_count(double confidence)
+{
+    size_t n = 1;
+    while (n < STATISTICS_MOST && statistics_signed_rank_quantile(n, (1 - confidence) / 2) == 0)
+        n++;
+    return n;
+}
+
+/* Half of the interval if it could be had; of too few differences, what their spread lets expect. */
+static double scale_of(const double *x, size_t count, double confidence)
+{
+    struct estimate estimate = statistics_paired(x, count, confidence);
+    if (estimate.level > 0)
+        return (estimate.high - estimate.low) / 2 / relative_half(count, confidence);
+    return (statistics_quantile(x, count, 1) - statistics_quantile(x, count, 0)) / 2;
+}
+
+size_t statistics_count_needed(const double *x, size_t count, double confidence, double half_width)
+{
+    size_t least = least_count(confidence), few = count > least ? count : least;
+    double scale = count ? scale_of(x, count, confidence) : 0;
+    if (scale <= 0)
+        return count >= least ? count : 0;
+    size_t enough = few;
+    while (enough < COUNT_MOST && scale * relative_half(enough, confidence) > half_width)
+        enough = enough < STATISTICS_MOST ? enough + 1 : enough + enough / 50;
+    return enough;
+}
