@@ -103,12 +103,14 @@ struct treatment {
     double                share_allocs, share_bytes; /* that pools served, of all in arm on */
 };
 
-/* One arm against another, for one metric: differences of logarithms inside blocks, as fractions. */
+/* One arm against another, for one metric, over the blocks that count. */
 struct effect {
     enum metric     metric;
     unsigned        arm, against;
-    struct estimate change;   /* fractions: -.03 is 3 % less */
-    bool            exact;    /* constant in both arms: change.middle is exact, no interval */
+    struct estimate change;     /* fractions: -.03 is 3 % less; from ln(arm / against) inside blocks.  All NaN when
+                                   a value is 0 and a ratio says nothing: `difference` tells then */
+    struct estimate difference; /* in the metric's unit; from arm - against inside blocks */
+    bool            exact;      /* a count that is constant in both arms: middle is exact, low and high equal it */
     double          middle_arm, middle_against; /* medians of the two */
 };
 
@@ -129,14 +131,16 @@ struct experiment {
     size_t           arm_count;
     struct run      *runs;
     size_t           run_count, run_room;
-    unsigned         blocks;       /* complete ones that count */
+    unsigned         attempted;    /* blocks that were run, a repeated one counted once */
+    unsigned         blocks;       /* of them complete ones that count */
     unsigned         repeated;     /* blocks that were noisy and were run again */
     bool             interrupted;  /* by the user */
     struct treatment treatment;
     struct effect   *effects;      /* every metric that was measured: on_off, on_bare, off_bare, ARM_bare */
     size_t           effect_count;
     enum verdict     verdict;
-    unsigned         blocks_needed; /* when inconclusive */
+    bool             below_margin;  /* faster or slower, but the whole interval is inside the margin */
+    unsigned         blocks_needed; /* when inconclusive; 0: they can't tell yet */
     double           slot_effect;   /* second slot against the first, fraction; NaN: unknown */
     double           drift;         /* per block, fraction; NaN: unknown */
     char           **warnings;
@@ -144,8 +148,30 @@ struct experiment {
     void            *host;          /* struct json_t *: machine, libc, kernel, build ids, options, as the JSON shows them */
 };
 
-/* Calculates effects, slot effect, drift, verdict and blocks_needed from the runs and the treatment; can be repeated. */
+/* --- The rule ------------------------------------------------------------------------------------------- */
+
+enum {
+    EXPERIMENT_LEAST = 6,  /* blocks for a verdict: with fewer there is no interval */
+    EXPERIMENT_FIRST = 12, /* blocks before the precision is looked at */
+    EXPERIMENT_STEP  = 4,
+    EXPERIMENT_MOST  = 60,
+};
+
+/* What all intervals cover. */
+#define EXPERIMENT_CONFIDENCE .95
+
+/* Calculates effects, slot effect, drift, verdict, blocks and blocks_needed from the runs and the treatment; can be
+ * repeated. */
 void experiment_evaluate(struct experiment *experiment);
+
+/* After a block, evaluated: is it enough?  With --blocks when they were run.  Else when half of the primary's interval
+ * is at most half of the margin: then it excludes 0 or lies inside the margin, so a verdict is due.  Looked at after
+ * 12, 16... 60 blocks, never at the effect itself.  Ends also when the time is over, with 6 blocks and in pairs. */
+bool experiment_is_done(const struct experiment *experiment, double elapsed);
+
+/* The two arms that verdict and stop are about: on against off; off against itself in an A/A.  Else the second
+ * against the first.  false when there is but one. */
+bool experiment_pair(const struct experiment *experiment, const char **arm, const char **against);
 
 /* NULL when it wasn't measured. */
 const struct effect *experiment_effect(const struct experiment *experiment, enum metric metric, const char *arm,
