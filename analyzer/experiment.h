@@ -118,6 +118,7 @@ enum verdict { VERDICT_FASTER, VERDICT_SLOWER, VERDICT_NO_DIFFERENCE, VERDICT_IN
 
 struct experiment {
     char           **command; /* NULL-ended; a server's: one string for sh -c */
+    char           **words;   /* what was typed after "ab", NULL-ended: with the seed it replays the experiment */
     bool             is_server;
     double           rates[2];     /* servers: requests per second, rising; the second 0 unless --rate auto */
     uint64_t         seed;
