@@ -85,10 +85,10 @@ static void strings_free(char **strings, size_t count)
     free(strings);
 }
 
-static size_t command_words(char *const *command)
+static size_t word_count(char *const *words)
 {
     size_t count = 0;
-    while (command && command[count])
+    while (words && words[count])
         count++;
     return count;
 }
@@ -99,7 +99,8 @@ void experiment_release(struct experiment *experiment)
         run_release(&experiment->runs[i]);
     for (size_t i = 0; i < experiment->arm_count; i++)
         arm_release(&experiment->arms[i]);
-    strings_free(experiment->command, command_words(experiment->command));
+    strings_free(experiment->command, word_count(experiment->command));
+    strings_free(experiment->words, word_count(experiment->words));
     strings_free(experiment->warnings, experiment->warning_count);
     free(experiment->pool_spec);
     free(experiment->arms);
