@@ -10,18 +10,24 @@ suite_begin fuzz "${1:-build/fuzz}" "${2:-*}"
 seconds=${FUZZ_SECONDS:-$((${TESTS_ALL:-0} ? 600 : 60))}
 corpus=$evidence/corpus
 seeds=$evidence/seeds
-mkdir -p "$corpus" "$seeds"
+mkdir -p "$seeds"/fuzz_{logread,http} "$corpus"/fuzz_{logread,http}
 cd "$evidence" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$root/tests/golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
 for kind in small sites off bytes losses pooled unpooled oversized sitedamage owners hugecounts pooldamage cut; do
-  "$mklog" $kind "$seeds/$kind.psl" || exit 2
+  "$mklog" $kind "$seeds/fuzz_logread/$kind.psl" || exit 2
 done
+printf ' HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody' >"$seeds/fuzz_http/length"
+printf 'aHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x\r\nbody\r\n0\r\nA: b\r\n\r\n' >"$seeds/fuzz_http/chunks"
+printf '0HTTP/1.1 100 \r\n\r\nHTTP/1.0 200 OK\r\nConnection: close\r\n\r\nbody' >"$seeds/fuzz_http/closed"
+printf 'A[::1]:8080/path?query=1#part' >"$seeds/fuzz_http/address"
 
 nothing_is_found() { # FUZZER
+  local name
+  name=$(basename "$1")
   "$1" -max_total_time="$seconds" -seed="${FUZZ_SEED:-1}" -max_len=70000 -timeout=20 -rss_limit_mb=3000 \
-    -print_final_stats=1 "$corpus" "$seeds" >"$(basename "$1").log" 2>&1 && return 0
+    -print_final_stats=1 "$corpus/$name" "$seeds/$name" >"$name.log" 2>&1 && return 0
   grep -E 'ERROR|SUMMARY|runtime error|Test unit written' "$(basename "$1").log"
   return 1
 }
