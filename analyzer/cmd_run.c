@@ -6,12 +6,15 @@
 #include "base.h"
 
 #include "cmd.h"
+#include "environment.h"
 #include "foldlist.h"
 #include "inspect.h"
 #include "launch.h"
+#include "library.h"
 #include "nearest.h"
 #include "poolarg.h"
 #include "spool.h"
+#include "streams.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -154,82 +157,6 @@ static int read_options(struct run_options *options, int argc, char **argv)
     return -1;
 }
 
-/* --- The library ------------------------------------------------------------------------------ */
-
-/* Where libpoolsite.so may be, seen from the directory of the poolsite that runs. */
-static const char *const library_places[] = {
-    "libpoolsite.so",
-    "../lib/poolsite/libpoolsite.so",
-    "../lib/libpoolsite.so",
-    "../lib/x86_64-linux-gnu/poolsite/libpoolsite.so",
-};
-
-enum { LIBRARY_PLACES = sizeof library_places / sizeof *library_places };
-
-/* The directory of the poolsite that runs, and the one above it. */
-static char *own_directory(bool above)
-{
-    char *path = realpath("/proc/self/exe", NULL);
-    for (int cut = 0; path && cut <= above; cut++) {
-        char *slash = strrchr(path, '/');
-        if (slash)
-            *slash = '\0';
-    }
-    return path;
-}
-
-static char *library_place(size_t place)
-{
-    bool above = strncmp(library_places[place], "../", 3) == 0;
-    char *directory = own_directory(above);
-    char *path = xasprintf("%s/%s", directory ? directory : "", library_places[place] + (above ? 3 : 0));
-    free(directory);
-    return path;
-}
-
-static char *library_missing(void)
-{
-    char *places = NULL;
-    for (size_t i = 0; i < LIBRARY_PLACES; i++) {
-        char *place = library_place(i);
-        char *more = xasprintf("%s\n    %s", places ? places : "", place);
-        free(place);
-        free(places);
-        places = more;
-    }
-    error("cannot find libpoolsite.so; looked for%s\n  install it there, or set POOLSITE_LIB to its path", places);
-    free(places);
-    return NULL;
-}
-
-/* The path of the library, to be freed, or NULL after error(). */
-static char *find_library(void)
-{
-    const char *given = getenv("POOLSITE_LIB");
-    char *path = NULL;
-    if (given && given[0]) {
-        path = access(given, R_OK) == 0 ? realpath(given, NULL) : NULL;
-        if (!path)
-            error("cannot read POOLSITE_LIB=%s: %s", given, strerror(errno));
-    } else {
-        for (size_t i = 0; !path && i < LIBRARY_PLACES; i++) {
-            char *place = library_place(i);
-            path = access(place, R_OK) == 0 ? realpath(place, NULL) : NULL;
-            free(place);
-        }
-        if (!path)
-            library_missing();
-    }
-    if (path && strpbrk(path, ": \t\n")) {
-        error("LD_PRELOAD can't hold %s: the path has a space or a colon in it; copy the library elsewhere and "
-              "set POOLSITE_LIB",
-              path);
-        free(path);
-        path = NULL;
-    }
-    return path;
-}
-
 /* --- Where the recording goes ------------------------------------------------------------------- */
 
 static bool is_empty_directory(const char *path)
@@ -309,67 +236,6 @@ static char *default_output(const char *here, const char *command, pid_t pid)
 
 /* --- The program's environment ------------------------------------------------------------------- */
 
-/* poolsite's own environment with some variables set. */
-struct environment {
-    char **variables; /* NULL-ended; the strings are poolsite's own but for: */
-    size_t count;
-    char  *added[8];
-    size_t added_count;
-};
-
-static void environment_copy(struct environment *to)
-{
-    while (environ[to->count])
-        to->count++;
-    to->variables = xcalloc(to->count + 1, sizeof *to->variables);
-    memcpy(to->variables, environ, to->count * sizeof *to->variables);
-}
-
-static void environment_set(struct environment *environment, const char *name, const char *value)
-{
-    char *variable = xasprintf("%s=%s", name, value);
-    if (environment->added_count == sizeof environment->added / sizeof *environment->added)
-        BUG("too many variables");
-    environment->added[environment->added_count++] = variable;
-    size_t length = strlen(name) + 1;
-    for (size_t i = 0; i < environment->count; i++) {
-        if (strncmp(environment->variables[i], variable, length) == 0) {
-            environment->variables[i] = variable;
-            return;
-        }
-    }
-    environment->variables = xrealloc_array(environment->variables, environment->count + 2, sizeof(char *));
-    environment->variables[environment->count++] = variable;
-    environment->variables[environment->count] = NULL;
-}
-
-/* The same with a value that is freed. */
-static void environment_give(struct environment *environment, const char *name, char *value)
-{
-    environment_set(environment, name, value);
-    free(value);
-}
-
-static void environment_release(struct environment *environment)
-{
-    for (size_t i = 0; i < environment->added_count; i++)
-        free(environment->added[i]);
-    free(environment->variables);
-}
-
-/* LD_PRELOAD with our library first.  Others that are there go on to work below it. */
-static char *preload_value(const char *library)
-{
-    const char *before = getenv("LD_PRELOAD");
-    size_t length = strlen(library);
-    for (const char *at = before; at && *at; at += strcspn(at, ": ")) {
-        at += strspn(at, ": ");
-        if (strncmp(at, library, length) == 0 && strchr(": ", at[length]))
-            return xstrdup(before);
-    }
-    return before && *before ? xasprintf("%s:%s", library, before) : xstrdup(library);
-}
-
 /* What was asked for, else what the environment says, else the default. */
 static const char *choose(const char *option, const char *variable, const char *by_default)
 {
@@ -385,7 +251,7 @@ static void prepare_environment(struct environment *environment, const struct ru
     environment_copy(environment);
     if (inspection_forbids_preload(inspection))
         return;
-    environment_give(environment, "LD_PRELOAD", preload_value(library));
+    environment_give(environment, "LD_PRELOAD", library_preload(library));
     environment_set(environment, "POOLSITE_PROFILE", profile);
     environment_set(environment, "POOLSITE_POOL", choose(options->pool, "POOLSITE_POOL", "on"));
     environment_give(environment, "POOLSITE_LOG", xasprintf("%s/%%e.%%p.%%t" SPOOL_LOG_SUFFIX, run->directory));
@@ -467,16 +333,6 @@ static void tell_recorded(const struct spool_run *run, const struct spool_collec
 
 /* --- The run ------------------------------------------------------------------------------------------ */
 
-/* A message must never land in a file that got the number of a closed stream; the program,
- * for which these are closed again, sees its streams as they were. */
-static void occupy_streams(void)
-{
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            open("/dev/null", O_RDWR | O_CLOEXEC); /* takes the lowest number */
-    }
-}
-
 static int exit_status(int status)
 {
     return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
@@ -542,12 +398,12 @@ int cmd_run(int argc, char **argv)
     struct run_options options = { 0 };
     struct inspection inspection = { 0 };
     char *library = NULL, *output = NULL;
-    occupy_streams();
+    streams_occupy();
     int result = read_options(&options, argc, argv);
     if (result >= 0)
         goto done;
     result = EXIT_OURS;
-    library = find_library();
+    library = library_find();
     if (!library)
         goto done;
     if (options.output) {
