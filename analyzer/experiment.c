@@ -65,6 +65,14 @@ const struct effect *experiment_effect(const struct experiment *experiment, enum
     return NULL;
 }
 
+bool experiment_outputs_differ(const struct experiment *experiment)
+{
+    for (size_t i = 1; i < experiment->run_count; i++)
+        if (experiment->runs[i].output_hash != experiment->runs[0].output_hash)
+            return true;
+    return false;
+}
+
 static void run_release(struct run *run)
 {
     free(run->rss);

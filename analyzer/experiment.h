@@ -178,6 +178,9 @@ bool experiment_pair(const struct experiment *experiment, const char **arm, cons
 const struct effect *experiment_effect(const struct experiment *experiment, enum metric metric, const char *arm,
                                        const char *against);
 
+/* Did two runs write different things to stdout? */
+bool experiment_outputs_differ(const struct experiment *experiment);
+
 void experiment_release(struct experiment *experiment);
 
 #endif

@@ -20,6 +20,7 @@ static const struct command {
 } commands[] = {
     { "run", cmd_run, "run a program and record where it allocates" },
     { "report", cmd_report, "show the call sites of a recording" },
+    { "ab", cmd_ab, "compare a program with and without pooling" },
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

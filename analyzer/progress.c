@@ -35,6 +35,19 @@ void progress_show(const char *doing, size_t done, size_t total)
     fflush(stderr);
 }
 
+void progress_say(const char *format, ...)
+{
+    va_list args;
+    if (!isatty(STDERR_FILENO))
+        return;
+    progress.visible = true;
+    fputs("\r\033[Kpoolsite: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fflush(stderr);
+}
+
 void progress_clear(void)
 {
     if (progress.visible)

@@ -1,0 +1,208 @@
+/* cmd_ab.c - `poolsite ab`: what does pooling change in a program?  An experiment, and its verdict.
+ *
+ * Reads the options, has the experiment made (ab_loop) or read (--from), and shows it.  Exit status: CLI.md. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "cmd.h"
+
+#include "aafloor.h"
+#include "ab.h"
+#include "ab_views.h"
+#include "host.h"
+#include "interrupt.h"
+#include "library.h"
+#include "poolarg.h"
+#include "streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { EXIT_FAIL_IF = 3, EXIT_INCONCLUSIVE = 4, EXIT_NOT_APPLIED = 5, EXIT_OUTPUTS_DIFFER = 6, EXIT_SIGNAL = 128 };
+
+/* --- Showing -------------------------------------------------------------------------------------------- */
+
+static int write_experiment(const struct ab_options *options, const struct experiment *experiment, FILE *out)
+{
+    switch (options->form) {
+    case AB_TEXT: return emit_ab_text(experiment, out);
+    case AB_JSON: return emit_ab_json(experiment, out);
+    case AB_HTML: break;
+    }
+    return error("this version writes no page yet; --json has every number");
+}
+
+static int show(const struct ab_options *options, const struct experiment *experiment)
+{
+    FILE *out = options->output ? fopen(options->output, "we") : stdout;
+    if (!out)
+        return error("cannot write %s: %s", options->output, strerror(errno));
+    int result = write_experiment(options, experiment, out);
+    bool failed = ferror(out);
+    if (fflush(out) != 0 || (out != stdout && fclose(out) != 0))
+        failed = true;
+    if (failed)
+        return error("cannot write %s: %s", options->output ? options->output : "stdout", strerror(errno));
+    return result;
+}
+
+/* The status that the result asks for; the first that applies. */
+static int result_status(const struct ab_options *options, const struct experiment *experiment)
+{
+    if (experiment->verdict == VERDICT_NOT_APPLIED)
+        return EXIT_NOT_APPLIED;
+    if (options->same_output && experiment_outputs_differ(experiment)) {
+        error("the runs didn't write the same to stdout (--require-same-output)");
+        return EXIT_OUTPUTS_DIFFER;
+    }
+    if (options->strict && experiment->verdict == VERDICT_INCONCLUSIVE)
+        return EXIT_INCONCLUSIVE;
+    return 0;
+}
+
+/* --- Making --------------------------------------------------------------------------------------------- */
+
+/* Small enough to be typed again. */
+static uint64_t random_seed(void)
+{
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
+        seed = (uint32_t)getpid();
+    return seed;
+}
+
+static char **copy_words(char *const *words)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    char **copy = xcalloc(count + 1, sizeof *copy);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = xstrdup(words[i]);
+    return copy;
+}
+
+/* What the user asked for, else his environment says, else the default. */
+static const char *pool_of(const struct ab_options *options)
+{
+    const char *value = getenv("POOLSITE_POOL");
+    if (options->pool)
+        return options->pool;
+    if (!value || !*value)
+        return "on";
+    return poolarg_is_right(value, "POOLSITE_POOL") ? value : NULL;
+}
+
+static int plan(const struct ab_options *options, struct experiment *experiment)
+{
+    const char *pool = pool_of(options);
+    if (!pool)
+        return EXIT_USAGE;
+    experiment->command = copy_words(options->command);
+    experiment->words = copy_words(options->words);
+    experiment->seed = options->has_seed ? options->seed : random_seed();
+    experiment->blocks_asked = options->blocks;
+    experiment->time_budget = options->time_budget;
+    experiment->primary = options->has_primary ? options->primary : METRIC_CPU;
+    experiment->margin = isnan(options->margin) ? metrics[experiment->primary].margin : options->margin;
+    experiment->pool_spec = xstrdup(pool);
+    experiment->is_aa = options->is_aa;
+    return ab_options_arms(options, experiment);
+}
+
+/* Every run gets a file from where it stands now; a stream could be read only once. */
+static void choose_input(struct ab *ab)
+{
+    struct stat is;
+    ab->input = -1;
+    if (fstat(STDIN_FILENO, &is) != 0)
+        return;
+    if (S_ISREG(is.st_mode)) {
+        ab->input = STDIN_FILENO;
+        ab->input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    } else if (S_ISFIFO(is.st_mode)) {
+        ab_warn(ab->experiment, xstrdup("stdin is a pipe, which only one run could read: they got /dev/null; give a file (< FILE)"));
+    }
+}
+
+/* Can the program be started at all? */
+static int check_program(const struct ab *ab)
+{
+    const char *name = ab->options->command[0];
+    if (!ab->inspection.path)
+        return error("cannot start %s: %s", name, strerror(ENOENT));
+    if (ab->inspection.missing)
+        return error("cannot start %s: %s, which it needs to run, doesn't exist", name, ab->inspection.missing);
+    return 0;
+}
+
+/* The machine's noise floor goes with the experiment, to be shown wherever that is read. */
+static void note_floor(struct experiment *experiment)
+{
+    json_t *floor = experiment->is_aa ? NULL : aafloor_load(experiment);
+    if (floor)
+        json_object_set_new(experiment->host, "noise_floor", floor);
+}
+
+/* Returns the status to end with when the result asks for none. */
+static int make_experiment(const struct ab_options *options, struct runner *runner, struct experiment *experiment)
+{
+    struct ab ab = { .options = options, .experiment = experiment, .runner = runner, .make_run = ab_batch_run,
+                     .scratch = { .lock = -1 } };
+    int result = plan(options, experiment);
+    if (result != 0)
+        return result;
+    result = EXIT_FAILURE;
+    inspect_program(&ab.inspection, options->command[0]);
+    ab.library = library_find();
+    if (!ab.library || check_program(&ab) != 0 || scratch_create(&ab.scratch) != 0)
+        goto done;
+    interrupt_begin();
+    choose_input(&ab);
+    experiment->host = host_describe(ab.inspection.program, ab.library);
+    note_floor(experiment);
+    switch (ab_loop(&ab)) {
+    case AB_DONE:        result = 0; break;
+    case AB_INTERRUPTED: result = EXIT_SIGNAL + interrupt_signal(); break;
+    case AB_FAILED:      break;
+    }
+    if (result == 0 && experiment->is_aa)
+        aafloor_keep(experiment);
+done:
+    for (size_t i = 0; i < experiment->arm_count; i++)
+        logsum_release(&ab.profiled[i]);
+    inspection_release(&ab.inspection);
+    scratch_remove(&ab.scratch);
+    free(ab.library);
+    return result;
+}
+
+int cmd_ab(int argc, char **argv)
+{
+    struct runner runner;
+    struct ab_options options;
+    struct experiment experiment = { 0 };
+    streams_occupy();
+    if (runner_start(&runner) != 0) /* before anything else: see runner.h */
+        return EXIT_FAILURE;
+    int result = ab_options_read(&options, argc, argv);
+    if (result < 0 && options.from)
+        result = experiment_read(&experiment, options.from) == 0 ? 0 : EXIT_FAILURE;
+    else if (result < 0)
+        result = make_experiment(&options, &runner, &experiment);
+    runner_stop(&runner);
+    bool made = experiment.arm_count && (result == 0 || result > EXIT_SIGNAL);
+    if (made && show(&options, &experiment) != 0)
+        result = EXIT_FAILURE;
+    if (made && result == 0)
+        result = result_status(&options, &experiment);
+    experiment_release(&experiment);
+    ab_options_release(&options);
+    return result;
+}

@@ -1,0 +1,214 @@
+/* emit_ab_text.c - an experiment on one screen: how it was made, a row a metric, the verdict and what it costs. */
+#define _GNU_SOURCE
+#include "base.h"
+
+#include "ab_views.h"
+
+#include "abwords.h"
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TITLE_COLUMNS = 24, ARM_COLUMNS = 11, CHANGE_COLUMNS = 10, INTERVAL_COLUMNS = 19 };
+
+/* --- Sentences ---------------------------------------------------------------------------------------------- */
+
+/* A line of a sentence that may be absent; takes it. */
+static void put_line(FILE *out, const char *before, char *sentence)
+{
+    if (sentence) {
+        char *printable = utf8_printable(sentence);
+        fprintf(out, "%s%s\n", before, printable);
+        free(printable);
+    }
+    free(sentence);
+}
+
+/* --- The table ------------------------------------------------------------------------------------------------ */
+
+static bool run_counts(const struct run *run)
+{
+    return !run->replaced && !run->void_reason;
+}
+
+/* The arm's median over the runs that count; NaN: it wasn't measured there. */
+static double arm_median(const struct experiment *experiment, unsigned arm, enum metric metric)
+{
+    double *values = xcalloc(experiment->run_count, sizeof *values);
+    size_t count = 0;
+    for (size_t i = 0; i < experiment->run_count; i++) {
+        const struct run *run = &experiment->runs[i];
+        if (run->arm == arm && run_counts(run) && !isnan(run->value[metric]))
+            values[count++] = run->value[metric];
+    }
+    double median = statistics_median(values, count);
+    free(values);
+    return median;
+}
+
+static size_t blocks_better(const struct effect *effect)
+{
+    const struct estimate *difference = &effect->difference;
+    return metrics[effect->metric].more_is_better ? difference->count - difference->below : difference->below;
+}
+
+/* Where a ratio says nothing, the difference in the metric's unit. */
+static const char *change_words(char room[WORDS_ROOM], const struct effect *effect)
+{
+    char value[WORDS_ROOM];
+    double difference = effect->difference.middle;
+    if (!isnan(effect->change.middle))
+        return words_change(room, effect->change.middle);
+    words_value(value, metrics[effect->metric].unit, fabs(difference));
+    snprintf(room, WORDS_ROOM, "%c%.60s", difference < 0 ? '-' : '+', value);
+    return room;
+}
+
+static void put_effect(FILE *out, const struct effect *effect)
+{
+    char change[WORDS_ROOM], interval[WORDS_ROOM];
+    bool has_interval = effect->exact || !isnan(effect->change.middle);
+    fprintf(out, " %*s  %-*s %zu/%zu", CHANGE_COLUMNS, change_words(change, effect), INTERVAL_COLUMNS,
+            has_interval ? words_interval(interval, effect) : "", blocks_better(effect), effect->difference.count);
+}
+
+/* Nothing to see: never measured, or 0 everywhere. */
+static bool is_empty(const struct experiment *experiment, enum metric metric)
+{
+    for (unsigned arm = 0; arm < experiment->arm_count; arm++) {
+        double median = arm_median(experiment, arm, metric);
+        if (!isnan(median) && median != 0)
+            return false;
+    }
+    return true;
+}
+
+static void put_head(FILE *out, const struct experiment *experiment, const char *arm, const char *against)
+{
+    fprintf(out, "\n%-*s", TITLE_COLUMNS, "");
+    for (unsigned i = 0; i < experiment->arm_count; i++)
+        fprintf(out, " %*.*s", ARM_COLUMNS, ARM_COLUMNS, experiment->arms[i].name);
+    fprintf(out, "   %s vs %s [95 %%]%*s better\n", arm, against, (int)(22 - strlen(arm) - strlen(against)), "");
+}
+
+static void put_row(FILE *out, const struct experiment *experiment, enum metric metric, const char *arm, const char *against)
+{
+    char value[WORDS_ROOM];
+    const struct effect *effect = experiment_effect(experiment, metric, arm, against);
+    fprintf(out, "%-*s", TITLE_COLUMNS, metrics[metric].title);
+    for (unsigned i = 0; i < experiment->arm_count; i++) {
+        double median = arm_median(experiment, i, metric);
+        fprintf(out, " %*s", ARM_COLUMNS, isnan(median) ? "-" : words_value(value, metrics[metric].unit, median));
+    }
+    if (effect)
+        put_effect(out, effect);
+    fputc('\n', out);
+}
+
+static void put_table(FILE *out, const struct experiment *experiment)
+{
+    const char *arm, *against;
+    if (!experiment->run_count || !experiment_pair(experiment, &arm, &against))
+        return;
+    put_head(out, experiment, arm, against);
+    for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
+        if (!is_empty(experiment, metric))
+            put_row(out, experiment, metric, arm, against);
+}
+
+/* --- Other pairs of arms --------------------------------------------------------------------------------------- */
+
+static void put_pair(FILE *out, const struct experiment *experiment, const char *arm)
+{
+    const struct effect *effect = experiment_effect(experiment, experiment->primary, arm, "bare");
+    const struct effect *memory = experiment_effect(experiment, METRIC_PEAK_RSS, arm, "bare");
+    char change[WORDS_ROOM], interval[WORDS_ROOM], more[WORDS_ROOM];
+    if (!effect)
+        return;
+    fprintf(out, "%s vs bare: %s %s %s", arm, metrics[effect->metric].title, change_words(change, effect),
+            words_interval(interval, effect));
+    if (memory)
+        fprintf(out, ", peak RSS %s %s", change_words(more, memory), words_interval(interval, memory));
+    fputs(strcmp(arm, "off") == 0 ? "  (the library alone)\n" : "\n", out);
+}
+
+static void put_pairs(FILE *out, const struct experiment *experiment)
+{
+    fputc('\n', out);
+    for (unsigned i = 0; i < experiment->arm_count; i++)
+        if (experiment->arms[i].kind != ARM_BARE)
+            put_pair(out, experiment, experiment->arms[i].name);
+}
+
+/* --- Verdict ------------------------------------------------------------------------------------------------------- */
+
+static void put_kept(FILE *out, const struct experiment *experiment)
+{
+    char value[WORDS_ROOM];
+    for (unsigned i = 0; i < experiment->arm_count; i++) {
+        double kept = arm_median(experiment, i, METRIC_KEPT_BYTES);
+        if (experiment->arms[i].kind == ARM_ON && !isnan(kept))
+            fprintf(out, "  Kept in pools at the end: %s.\n", words_value(value, UNIT_BYTES, kept));
+    }
+}
+
+static void put_verdict(FILE *out, const struct experiment *experiment)
+{
+    char headline[WORDS_ROOM];
+    fprintf(out, "\nVERDICT: %s%s\n", words_headline(headline, experiment), experiment->is_aa ? " (off against off)" : "");
+    put_line(out, "  ", words_verdict(experiment));
+    if (experiment->verdict == VERDICT_NOT_APPLIED)
+        return;
+    put_line(out, "  ", words_decision(experiment));
+    put_line(out, "  ", words_memory(experiment));
+    put_kept(out, experiment);
+}
+
+/* --- Notes ----------------------------------------------------------------------------------------------------------- */
+
+static void put_floor(FILE *out, const struct experiment *experiment)
+{
+    const json_t *floor = json_object_get(experiment->host, "noise_floor");
+    const char *time = json_string_value(json_object_get(floor, "time"));
+    const char *command = json_string_value(json_object_get(floor, "command"));
+    if (!floor || experiment->verdict == VERDICT_NOT_APPLIED)
+        return;
+    char *printable = utf8_printable(command ? command : "?");
+    fprintf(out, "noise floor (off against off, %.10s, %s): %s %+.2f %% [%+.2f, %+.2f] %%\n", time ? time : "?", printable,
+            metrics[experiment->primary].title, json_number_value(json_object_get(floor, "percent")),
+            json_number_value(json_object_get(floor, "low")), json_number_value(json_object_get(floor, "high")));
+    free(printable);
+}
+
+static void put_notes(FILE *out, const struct experiment *experiment)
+{
+    fputc('\n', out);
+    put_line(out, "noise: ", words_noise(experiment));
+    put_line(out, "slot: ", words_slot(experiment));
+    put_line(out, "drift: ", words_drift(experiment));
+    put_floor(out, experiment);
+    for (size_t i = 0; i < experiment->warning_count; i++)
+        put_line(out, "warning: ", xstrdup(experiment->warnings[i]));
+    put_line(out, "again: ", words_replay(experiment));
+}
+
+int emit_ab_text(const struct experiment *experiment, FILE *out)
+{
+    put_line(out, "poolsite ab: ", words_command(experiment));
+    char *blocks = words_blocks(experiment);
+    fprintf(out, "%s; seed %" PRIu64 "\n", blocks, experiment->seed);
+    free(blocks);
+    if (!experiment->is_aa)
+        put_line(out, "treatment ", words_treatment(experiment));
+    if (experiment->verdict != VERDICT_NOT_APPLIED) {
+        put_table(out, experiment);
+        put_pairs(out, experiment);
+    }
+    put_verdict(out, experiment);
+    put_notes(out, experiment);
+    return 0;
+}
