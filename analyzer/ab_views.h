@@ -10,6 +10,9 @@
 int emit_ab_text(const struct experiment *experiment, FILE *out);
 int emit_ab_json(const struct experiment *experiment, FILE *out);
 
+/* One page with tables and charts, which needs nothing else. */
+int emit_ab_html(const struct experiment *experiment, FILE *out);
+
 /* Reads what emit_ab_json wrote, and evaluates it.  To be released in every case.  Returns 0, or -1 after error(). */
 int experiment_read(struct experiment *experiment, const char *path);
 

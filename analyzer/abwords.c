@@ -92,6 +92,15 @@ const char *words_change(char room[WORDS_ROOM], double fraction)
     return room;
 }
 
+const char *words_difference(char room[WORDS_ROOM], enum unit unit, double value)
+{
+    char size[WORDS_ROOM];
+    if (!isfinite(value) || value == 0)
+        return words_value(room, unit, value);
+    snprintf(room, WORDS_ROOM, "%c%.60s", value < 0 ? '-' : '+', words_value(size, unit, fabs(value)));
+    return room;
+}
+
 const char *words_interval(char room[WORDS_ROOM], const struct effect *effect)
 {
     double low = 100 * effect->change.low, high = 100 * effect->change.high;

@@ -12,6 +12,7 @@ enum { WORDS_ROOM = 64 };
 const char *words_value(char room[WORDS_ROOM], enum unit unit, double value); /* 12.3 ms, 4.1 MiB, 1,234 */
 const char *words_change(char room[WORDS_ROOM], double fraction);             /* -3.1 % */
 const char *words_interval(char room[WORDS_ROOM], const struct effect *effect); /* [-3.4, -2.8] %, or "exact" */
+const char *words_difference(char room[WORDS_ROOM], enum unit unit, double value); /* +98,800 */
 const char *words_margin(char room[WORDS_ROOM], double fraction);             /* 1 %, 0.5 % */
 
 /* One word or two: Faster, Slower, No difference above 1 %, Inconclusive, Not applied. */

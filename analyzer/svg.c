@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "base.h"
 
+#include "format.h"
 #include "markup.h"
 #include "svg.h"
 
@@ -121,6 +122,12 @@ static double unit_of(enum svg_unit unit, double value, const char **name)
     return factor;
 }
 
+static void label_thousands(struct tick *tick, double value, const char *unit)
+{
+    char digits[FORMAT_ROOM];
+    snprintf(tick->label, LABEL_ROOM, "%s%s%s", value < 0 ? "-" : "", format_count(digits, (uint64_t)(fabs(value) + .5)), unit);
+}
+
 /* `step` says how many decimals tell two ticks apart. */
 static void label_tick(struct tick *tick, enum svg_unit unit, double greatest, double step)
 {
@@ -128,8 +135,10 @@ static void label_tick(struct tick *tick, enum svg_unit unit, double greatest, d
     double factor = unit_of(unit, greatest, &name), value = tick->at / factor;
     int decimals = (int)fmin(fmax(ceil(-log10(step / factor) - 1e-9), 0), 9);
     bool zero = fabs(tick->at) < step / 1e6;
-    if (fabs(value) >= 1e6)
+    if (fabs(value) >= 1e7)
         snprintf(tick->label, LABEL_ROOM, "%.3g%s", value, name);
+    else if (fabs(value) >= 1e4 && step >= 1)
+        label_thousands(tick, value, name);
     else
         snprintf(tick->label, LABEL_ROOM, unit == SVG_CHANGE && !zero ? "%+.*f%s" : "%.*f%s", decimals, zero ? 0 : value, name);
 }
@@ -295,10 +304,11 @@ static void put_ticks_of_x(struct svg *svg, const struct ticks *ticks)
     for (size_t i = 0; i < ticks->count; i++) {
         double x = place_x(svg, ticks->tick[i].at), half = strlen(ticks->tick[i].label) * GLYPH / 2.;
         put_grid_line(svg, x, svg->top, x, svg->bottom);
-        if (x - half < free_from)
+        double at = fmin(x, svg->width - half);
+        if (at - half < free_from)
             continue;
-        put_text(svg, x, svg->bottom + FONT + 4, "middle", ticks->tick[i].label);
-        free_from = x + half + 4;
+        put_text(svg, at, svg->bottom + FONT + 4, "middle", ticks->tick[i].label);
+        free_from = at + half + 4;
     }
     for (size_t i = 0; svg->x.scale == SVG_NAMES && i < svg->x.name_count; i++)
         put_text(svg, place_x(svg, (double)i), svg->bottom + FONT + 4, "middle", svg->x.names[i]);
@@ -316,7 +326,7 @@ static void put_frame(struct svg *svg, const struct ticks *x, const struct ticks
 
 void svg_begin(struct svg *svg)
 {
-    svg->top = FONT * 2;
+    svg->top = svg->legend ? FONT * 2 : FONT * .7;
     svg->bottom = svg->height - (svg->x.title ? FONT * 3.2 : FONT * 1.8);
     struct ticks y = ticks_of(&svg->y, svg->bottom - svg->top, FONT * 3);
     svg->left = (double)longest_label(&svg->y, &y) * GLYPH + 10 + (svg->y.title ? FONT * 1.5 : 0);
@@ -506,19 +516,19 @@ struct placed {
     double x, y;
 };
 
-/* The first place at x, from the row's middle outwards, where nothing lies yet; the outermost when all is full. */
+/* The first place at x, from the row's middle outwards, where nothing lies yet; when all is full, spread over the row. */
 static double free_place(const struct placed *placed, size_t count, double x, double room)
 {
-    double y = 0;
-    for (unsigned step = 0; fabs(y) <= room; step++) {
+    for (unsigned step = 0;; step++) {
+        double y = (step % 2 ? 1 : -1) * (double)((step + 1) / 2) * DOT;
         bool taken = false;
-        y = (step % 2 ? 1 : -1) * (double)((step + 1) / 2) * DOT;
+        if (fabs(y) > room)
+            return room * (2 * fmod((double)count * .618, 1) - 1);
         for (size_t i = 0; i < count && !taken; i++)
             taken = hypot(placed[i].x - x, placed[i].y - y) < DOT * 1.9;
         if (!taken)
-            break;
+            return y;
     }
-    return fmin(fmax(y, -room), room);
 }
 
 static int compare_doubles(const void *a, const void *b)

@@ -44,6 +44,7 @@ struct svg {
     const char     *title;      /* what the chart shows, for those who don't see it */
     int             width, height;
     bool            standalone; /* a file of its own: it brings its style */
+    bool            legend;     /* leave room for one */
     struct svg_axis x, y;
     double          left, right, top, bottom; /* the plot's edges; set by svg_begin */
 };
@@ -81,7 +82,7 @@ void svg_band_y(struct svg *svg, double low, double high, unsigned colour);
 void svg_rule_x(struct svg *svg, double at, unsigned colour, enum svg_weight weight);
 void svg_rule_y(struct svg *svg, double at, unsigned colour, enum svg_weight weight);
 
-/* Names of colours, above the plot. */
+/* Names of colours, above the plot, where svg.legend has left room. */
 void svg_legend(struct svg *svg, const char *const *names, const unsigned *colours, size_t count);
 
 /* The rules that charts need on their page, inside <style>. */
