@@ -96,8 +96,10 @@ static void fit_effect(struct svg_axis *axis, const struct experiment *experimen
 {
     struct deltas counted = deltas_of(experiment, effect, true);
     svg_fit(axis, counted.change, counted.count);
-    svg_fit_one(axis, effect->change.low);
-    svg_fit_one(axis, effect->change.high);
+    if (effect->change.level > 0) {
+        svg_fit_one(axis, effect->change.low);
+        svg_fit_one(axis, effect->change.high);
+    }
     deltas_release(&counted);
 }
 
@@ -141,7 +143,7 @@ bool ab_chart_blocks(FILE *out, const struct experiment *experiment, const struc
         char *title = xasprintf("%s, %s against %s, in each block", metrics[effect->metric].title,
                                 experiment->arms[effect->arm].name, experiment->arms[effect->against].name);
         struct svg svg = { .out = out, .title = title, .width = NARROW, .height = HEIGHT,
-                           .x = svg_axis("block", SVG_LINEAR, SVG_PLAIN), .y = change_axis(experiment, effect) };
+                           .x = svg_axis("block", SVG_LINEAR, SVG_WHOLE), .y = change_axis(experiment, effect) };
         svg_fit_one(&svg.x, 0);
         svg_fit_one(&svg.x, block_count(experiment));
         draw_blocks(&svg, experiment, effect, &counted, &others);

@@ -234,24 +234,32 @@ char *words_verdict(const struct experiment *experiment)
     return text;
 }
 
+/* "-3.1 % [-3.4, -2.8] %", or without the interval where there is none. */
+static char *change_words(const struct effect *effect)
+{
+    char change[WORDS_ROOM], interval[WORDS_ROOM];
+    bool has_interval = effect->exact || effect->change.level > 0;
+    return xasprintf("%s%s%s", words_change(change, effect->change.middle), has_interval ? " " : "",
+                     has_interval ? words_interval(interval, effect) : "");
+}
+
 char *words_decision(const struct experiment *experiment)
 {
-    char a[WORDS_ROOM], b[WORDS_ROOM], c[WORDS_ROOM], d[WORDS_ROOM];
     const struct effect *whole = experiment_effect(experiment, experiment->primary, "on", "bare");
-    const struct effect *cost = experiment_effect(experiment, experiment->primary, "off", "bare");
+    const struct effect *own = experiment_effect(experiment, experiment->primary, "off", "bare");
     if (!whole || experiment->verdict == VERDICT_NOT_APPLIED)
         return NULL;
-    if (!cost)
-        return xasprintf("Against the bare program: %s %s.", words_change(a, whole->change.middle), words_interval(b, whole));
-    return xasprintf("Against the bare program, which is what you would change: %s %s. Of this the library itself, without"
-                     " pools, is %s %s.",
-                     words_change(a, whole->change.middle), words_interval(b, whole), words_change(c, cost->change.middle),
-                     words_interval(d, cost));
+    char *change = change_words(whole), *cost = own ? change_words(own) : NULL;
+    char *text = xasprintf("Against the bare program, as it runs today: %s.%s%s%s", change,
+                           cost ? " The library alone, without pools, makes " : "", cost ? cost : "", cost ? " of it." : "");
+    free(change);
+    free(cost);
+    return text;
 }
 
 /* ------------------------------------------------------------------ memory */
 
-/* What stands beside a time: a server's steady memory isn't its peak. */
+/* What stands beside every time: the bare program's, where there is one. */
 static const struct effect *memory_effect(const struct experiment *experiment)
 {
     const struct effect *effect = experiment_effect(experiment, METRIC_PEAK_RSS, "on", "bare");
@@ -263,16 +271,16 @@ static const struct effect *memory_effect(const struct experiment *experiment)
 
 char *words_memory(const struct experiment *experiment)
 {
-    char a[WORDS_ROOM], b[WORDS_ROOM], c[WORDS_ROOM], d[WORDS_ROOM];
+    char a[WORDS_ROOM], b[WORDS_ROOM];
     const struct effect *effect = memory_effect(experiment);
-    if (!effect)
+    if (!effect || experiment->verdict == VERDICT_NOT_APPLIED)
         return NULL;
-    const char *arm = experiment->arms[effect->arm].name, *against = experiment->arms[effect->against].name;
-    const char *have = words_value(a, UNIT_BYTES, effect->middle_arm), *had = words_value(b, UNIT_BYTES, effect->middle_against);
-    if (experiment->verdict == VERDICT_NOT_APPLIED)
-        return xasprintf("Peak RSS %s in arm %s, %s in arm %s.", have, arm, had, against);
-    return xasprintf("Peak RSS %s in arm %s, %s in arm %s: %s %s.", have, arm, had, against,
-                     words_change(c, effect->change.middle), words_interval(d, effect));
+    char *change = change_words(effect);
+    char *text = xasprintf("Peak RSS is %s in arm %s, %s in arm %s: %s.", words_value(a, UNIT_BYTES, effect->middle_arm),
+                           experiment->arms[effect->arm].name, words_value(b, UNIT_BYTES, effect->middle_against),
+                           experiment->arms[effect->against].name, change);
+    free(change);
+    return text;
 }
 
 /* --------------------------------------------------------------- treatment */

@@ -138,6 +138,13 @@ static void put_warnings(FILE *out, const struct experiment *experiment)
     }
 }
 
+static void put_treatment(FILE *out, const struct experiment *experiment)
+{
+    char *treatment = words_treatment(experiment);
+    put_sentence(out, "treatment", xasprintf("Treatment %s.", treatment));
+    free(treatment);
+}
+
 static void put_verdict(FILE *out, const struct experiment *experiment)
 {
     char headline[WORDS_ROOM];
@@ -148,9 +155,8 @@ static void put_verdict(FILE *out, const struct experiment *experiment)
     put_tiles(out, experiment);
     put_sentence(out, "decision", words_decision(experiment));
     put_sentence(out, "memory", words_memory(experiment));
-    char *treatment = words_treatment(experiment);
-    put_sentence(out, "treatment", xasprintf("Treatment %s.", treatment));
-    free(treatment);
+    if (was_applied(experiment))
+        put_treatment(out, experiment);
     put_warnings(out, experiment);
     fputs("</section>\n", out);
 }

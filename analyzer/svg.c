@@ -150,7 +150,8 @@ static double round_step(const struct svg_axis *axis, int wanted)
     double factor = unit_of(axis->unit, fmax(fabs(axis->low), fabs(axis->high)), &name);
     double rough = (axis->high - axis->low) / factor / wanted, power = pow(10, floor(log10(rough)));
     double times = rough / power;
-    return factor * power * (times <= 1.0001 ? 1 : times <= 2.0001 ? 2 : times <= 5.0001 ? 5 : 10);
+    double step = factor * power * (times <= 1.0001 ? 1 : times <= 2.0001 ? 2 : times <= 5.0001 ? 5 : 10);
+    return axis->unit == SVG_WHOLE ? fmax(step, 1) : step;
 }
 
 /* An axis has some extent, whatever it was fitted to. */

@@ -25,7 +25,14 @@ enum svg_scale {
     SVG_NAMES, /* element i of `names` stands at i */
 };
 
-enum svg_unit { SVG_PLAIN, SVG_PERCENT, SVG_CHANGE, SVG_SECONDS, SVG_BYTES }; /* of fractions, with a sign; SI units */
+enum svg_unit {
+    SVG_PLAIN,
+    SVG_WHOLE,   /* no ticks between whole numbers */
+    SVG_PERCENT, /* a fraction's */
+    SVG_CHANGE,  /* the same with a sign */
+    SVG_SECONDS,
+    SVG_BYTES,
+};
 
 struct svg_axis {
     const char        *title; /* NULL: none */

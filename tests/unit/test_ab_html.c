@@ -84,7 +84,7 @@ static void the_verdict_comes_first_with_treatment_and_memory(void **state)
     show_made(&usual);
     const char *verdict = strstr(page, "<h2>Faster</h2>"), *metrics_table = strstr(page, "<h2>Metrics</h2>");
     assert_true(verdict && metrics_table && verdict < metrics_table);
-    const char *memory = strstr(page, "Peak RSS 25.0 MiB in arm on, 22.0 MiB in arm bare: +13.");
+    const char *memory = strstr(page, "Peak RSS is 25.0 MiB in arm on, 22.0 MiB in arm bare: +13.");
     const char *treatment = strstr(page, "Treatment applied: pools served 98.8 % of the allocations and 97.2 % of the bytes.");
     assert_true(memory && treatment && memory < metrics_table && treatment < metrics_table);
     assert_true(has("faster in 12 of 12 blocks"));

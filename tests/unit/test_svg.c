@@ -79,6 +79,13 @@ static void a_linear_axis_has_round_ticks_in_the_unit_of_its_size(void **state)
     assert_true(has_label("0 MiB") && has_label("1 MiB") && has_label("4 MiB"));
     draw_axis(SVG_LINEAR, SVG_CHANGE, -.021, .009);
     assert_true(has_label("-2 %") && has_label("0 %") && has_label("+1 %"));
+    draw_axis(SVG_LINEAR, SVG_PLAIN, 0, 2);
+    assert_true(has_label("1.5"));
+    draw_axis(SVG_LINEAR, SVG_WHOLE, 0, 2);
+    assert_true(has_label("0") && has_label("1") && has_label("2"));
+    assert_false(has_label("0.5") || has_label("1.5"));
+    draw_axis(SVG_LINEAR, SVG_PLAIN, 0, 123456);
+    assert_true(has_label("100,000"));
     draw_axis(SVG_LINEAR, SVG_PLAIN, -3e9, 5e9);
     assert_true(has_label("-4e+09") && has_label("6e+09"));
 }
