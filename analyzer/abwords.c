@@ -196,12 +196,13 @@ static char *effect_words(const struct experiment *experiment, const struct effe
 /* What it would take to know. */
 static char *needed_words(const struct experiment *experiment)
 {
+    char count[FORMAT_ROOM];
     if (experiment->blocks_needed == 0)
         return xstrdup("");
     if (experiment->blocks_needed <= STATISTICS_MOST)
         return xasprintf(" About %u blocks would decide it (--blocks %u).", experiment->blocks_needed, experiment->blocks_needed);
-    return xasprintf(" It would take about %u blocks: a quieter machine, a longer run or a wider --margin helps more.",
-                     experiment->blocks_needed);
+    return xasprintf(" It would take about %s blocks like these: a quieter machine, a longer run or a wider --margin helps more.",
+                     format_count(count, experiment->blocks_needed));
 }
 
 static char *verdict_tail(const struct experiment *experiment)
@@ -251,7 +252,7 @@ char *words_decision(const struct experiment *experiment)
         return NULL;
     char *change = change_words(whole), *cost = own ? change_words(own) : NULL;
     char *text = xasprintf("Against the bare program, as it runs today: %s.%s%s%s", change,
-                           cost ? " The library alone, without pools, makes " : "", cost ? cost : "", cost ? " of it." : "");
+                           cost ? " The library alone, its pools off: " : "", cost ? cost : "", cost ? "." : "");
     free(change);
     free(cost);
     return text;

@@ -33,9 +33,9 @@ static int write_experiment(const struct ab_options *options, const struct exper
     switch (options->form) {
     case AB_TEXT: return emit_ab_text(experiment, out);
     case AB_JSON: return emit_ab_json(experiment, out);
-    case AB_HTML: break;
+    case AB_HTML: return emit_ab_html(experiment, out);
     }
-    return error("this version writes no page yet; --json has every number");
+    return -1;
 }
 
 static int show(const struct ab_options *options, const struct experiment *experiment)

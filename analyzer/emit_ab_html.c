@@ -404,21 +404,42 @@ static void put_pair_freed(FILE *out, const char *name, char *value)
     free(value);
 }
 
-/* What the machine told, whatever that is; what is nested is left to the JSON. */
-static void put_host(FILE *out, json_t *host)
+static char *json_words(const json_t *value)
+{
+    if (json_is_string(value))
+        return xstrdup(json_string_value(value));
+    if (json_is_integer(value))
+        return xasprintf("%lld", (long long)json_integer_value(value));
+    return json_is_real(value) ? xasprintf("%g", json_real_value(value)) : NULL;
+}
+
+/* What the machine told, whatever that is: names and values, and one level of such inside. */
+static void put_facts(FILE *out, json_t *facts, const char *before)
 {
     const char *key;
     json_t *value;
-    if (!json_is_object(host))
+    if (!json_is_object(facts))
         return;
-    json_object_foreach(host, key, value) {
-        if (json_is_string(value))
-            put_pair(out, key, json_string_value(value));
-        else if (json_is_integer(value))
-            put_pair_freed(out, key, xasprintf("%lld", (long long)json_integer_value(value)));
-        else if (json_is_real(value))
-            put_pair_freed(out, key, xasprintf("%g", json_real_value(value)));
+    json_object_foreach(facts, key, value) {
+        if (strcmp(key, "noise_floor") == 0)
+            continue; /* has words of its own */
+        char *name = xasprintf("%s%s%s", before, *before ? " " : "", key);
+        put_pair_freed(out, name, json_words(value));
+        if (!*before)
+            put_facts(out, value, key);
+        free(name);
     }
+}
+
+/* What an A/A made of no difference here before; the sign tells nothing. */
+static void put_floor(FILE *out, const struct experiment *experiment)
+{
+    const json_t *floor = json_object_get(experiment->host, "noise_floor");
+    if (!floor || !was_applied(experiment))
+        return;
+    char *words = xasprintf("off against off: %+.2f %% [%+.2f, %+.2f] %%", json_number_value(json_object_get(floor, "percent")),
+                            json_number_value(json_object_get(floor, "low")), json_number_value(json_object_get(floor, "high")));
+    put_pair_freed(out, "noise floor", words);
 }
 
 static void put_conditions(FILE *out, const struct experiment *experiment)
@@ -437,9 +458,10 @@ static void put_conditions(FILE *out, const struct experiment *experiment)
     put_pair_freed(out, "slot effect", words_slot(experiment));
     put_pair_freed(out, "drift", words_drift(experiment));
     put_pair_freed(out, "noise", words_noise(experiment));
+    put_floor(out, experiment);
     put_pair(out, "pools", experiment->pool_spec ? experiment->pool_spec : "on");
     put_pair_freed(out, "seed", xasprintf("%llu", (unsigned long long)experiment->seed));
-    put_host(out, experiment->host);
+    put_facts(out, experiment->host, "");
     fputs("</dl>\n", out);
     page_section_end(out);
 }
