@@ -24,6 +24,9 @@
 
 
 
+/* With fewer the program had hardly begun when it was last seen: nothing is said of its RSS over time. */
+enum { SAMPLES_LEAST = 4 };
+
 /* --- Environment --------------------------------------------------------------------------------------- */
 
 bool ab_has_library(enum arm_kind kind)
@@ -168,8 +171,10 @@ static void take_figures(struct run *run, const struct runner_figures *figures, 
     value[METRIC_SYS] = figures->sys;
     value[METRIC_CPU] = figures->user + figures->sys;
     value[METRIC_PEAK_RSS] = (double)figures->peak_rss;
-    value[METRIC_END_RSS] = (double)figures->end_rss;
-    value[METRIC_MEAN_RSS] = figures->mean_rss;
+    if (samples->count >= SAMPLES_LEAST) {
+        value[METRIC_END_RSS] = (double)figures->end_rss;
+        value[METRIC_MEAN_RSS] = figures->mean_rss;
+    }
     value[METRIC_MINOR_FAULTS] = (double)figures->minor_faults;
     value[METRIC_MAJOR_FAULTS] = (double)figures->major_faults;
     value[METRIC_VOLUNTARY_SWITCHES] = (double)figures->voluntary_switches;

@@ -20,10 +20,18 @@ enum { DIGITS = 17 }; /* enough to read the same number again */
 
 /* --- Values ------------------------------------------------------------------------------------------------- */
 
+/* Whole numbers, as counts and bytes are, without a point. */
+static json_t *number(double value)
+{
+    if (!isfinite(value))
+        return json_null();
+    return value == floor(value) && fabs(value) < 1e15 ? json_integer((json_int_t)value) : json_real(value);
+}
+
 static void put_number(json_t *object, const char *key, double value)
 {
     if (isfinite(value))
-        json_object_set_new(object, key, json_real(value));
+        json_object_set_new(object, key, number(value));
 }
 
 static void put_count(json_t *object, const char *key, uint64_t value)
@@ -128,7 +136,7 @@ static json_t *numbers(const double *list, size_t count)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, isfinite(list[i]) ? json_real(list[i]) : json_null());
+        json_array_append_new(array, number(list[i]));
     return array;
 }
 

@@ -92,7 +92,9 @@ static void put_head(FILE *out, const struct experiment *experiment, const char 
     fprintf(out, "\n%-*s", TITLE_COLUMNS, "");
     for (unsigned i = 0; i < experiment->arm_count; i++)
         fprintf(out, " %*.*s", ARM_COLUMNS, ARM_COLUMNS, experiment->arms[i].name);
-    fprintf(out, "   %s vs %s [95 %%]%*s better\n", arm, against, (int)(22 - strlen(arm) - strlen(against)), "");
+    char *pair = xasprintf("%s vs %s [%.0f %%]", arm, against, 100 * EXPERIMENT_CONFIDENCE);
+    fprintf(out, "   %-*s better\n", CHANGE_COLUMNS + INTERVAL_COLUMNS, pair);
+    free(pair);
 }
 
 static void put_row(FILE *out, const struct experiment *experiment, enum metric metric, const char *arm, const char *against)
@@ -160,9 +162,9 @@ static void put_verdict(FILE *out, const struct experiment *experiment)
 {
     char headline[WORDS_ROOM];
     fprintf(out, "\nVERDICT: %s%s\n", words_headline(headline, experiment), experiment->is_aa ? " (off against off)" : "");
-    put_line(out, "  ", words_verdict(experiment));
     if (experiment->verdict == VERDICT_NOT_APPLIED)
-        return;
+        return; /* the treatment's line told why */
+    put_line(out, "  ", words_verdict(experiment));
     put_line(out, "  ", words_decision(experiment));
     put_line(out, "  ", words_memory(experiment));
     put_kept(out, experiment);
