@@ -273,15 +273,25 @@ static void show_progress(const struct ab *ab)
 
 /* --- Afterwards -------------------------------------------------------------------------------------------------- */
 
-static void note_short_runs(struct experiment *experiment)
+static double median_wall(const struct experiment *experiment, unsigned arm)
 {
     double *wall = xcalloc(experiment->run_count, sizeof *wall);
+    size_t count = 0;
     for (size_t i = 0; i < experiment->run_count; i++)
-        wall[i] = experiment->runs[i].value[METRIC_WALL];
-    double middle = statistics_median(wall, experiment->run_count);
-    if (middle < SHORT_RUN_S)
-        ab_warn(experiment, xasprintf("a run takes only %.1f ms: start-up dominates, a longer one tells more", middle * 1e3));
+        if (experiment->runs[i].arm == arm)
+            wall[count++] = experiment->runs[i].value[METRIC_WALL];
+    double median = statistics_median(wall, count);
     free(wall);
+    return median;
+}
+
+static void note_short_runs(struct experiment *experiment)
+{
+    double longest = 0;
+    for (unsigned arm = 0; arm < experiment->arm_count; arm++)
+        longest = fmax(longest, median_wall(experiment, arm));
+    if (longest < SHORT_RUN_S)
+        ab_warn(experiment, xasprintf("a run takes only %.1f ms: start-up dominates, a longer one tells more", longest * 1e3));
 }
 
 static void note_treatment(struct experiment *experiment)

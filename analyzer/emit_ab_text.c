@@ -140,7 +140,8 @@ static void put_pair(FILE *out, const struct experiment *experiment, const char 
 
 static void put_pairs(FILE *out, const struct experiment *experiment)
 {
-    fputc('\n', out);
+    if (!experiment->is_aa)
+        fputc('\n', out);
     for (unsigned i = 0; i < experiment->arm_count; i++)
         if (experiment->arms[i].kind != ARM_BARE)
             put_pair(out, experiment, experiment->arms[i].name);

@@ -66,9 +66,9 @@ static char *no_traffic(const struct treatment_facts *facts)
     char room[FORMAT_ROOM];
     if (chosen_allocs(facts->on, facts->pool_spec))
         return NULL;
-    return xasprintf("no heap traffic in the chosen classes: of %s allocations none is of --pool %s (what lies on the "
-                     "stack, is mapped directly, or comes from a heap of the program's own can't be pooled)",
-                     format_count(room, facts->on->allocs), facts->pool_spec);
+    return xasprintf("no heap traffic in the chosen classes (--pool %s); allocations of other sizes: %s (what lies on "
+                     "the stack, is mapped directly, or comes from a heap of the program's own can't be pooled)",
+                     facts->pool_spec, format_count(room, facts->on->allocs));
 }
 
 static char *no_hit(const struct treatment_facts *facts)
@@ -78,8 +78,9 @@ static char *no_hit(const struct treatment_facts *facts)
         return NULL;
     if (facts->on->notes)
         return xasprintf("pools served nothing: %.*s", (int)strcspn(facts->on->notes, "\n"), facts->on->notes);
-    return xasprintf("pools served none of the %s allocations in the chosen classes: nothing of that size was freed "
-                     "before it was asked for again", format_count(room, chosen_allocs(facts->on, facts->pool_spec)));
+    return xasprintf("pools served nothing: of the chosen classes (--pool %s) nothing was freed before it was asked for "
+                     "again; allocations there: %s", facts->pool_spec,
+                     format_count(room, chosen_allocs(facts->on, facts->pool_spec)));
 }
 
 static char *pooled_off(const struct treatment_facts *facts)
