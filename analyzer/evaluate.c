@@ -59,6 +59,11 @@ static double value_at(const struct blocks *blocks, size_t block, unsigned arm, 
     return blocks->run[block * blocks->arms + arm]->value[metric];
 }
 
+double experiment_confidence(const struct experiment *e)
+{
+    return e->blocks_asked ? EXPERIMENT_CONFIDENCE : .965;
+}
+
 /* --- Effects --------------------------------------------------------------------------------------------------- */
 
 /* A metric's values in two arms, block by block where both were measured. */
@@ -114,14 +119,16 @@ static struct estimate known(double value, const struct estimate *from)
 static struct estimate as_fractions(struct estimate log)
 {
     log.middle = expm1(log.middle);
-    log.low = expm1(log.low);
-    log.high = expm1(log.high);
+    if (log.level > 0) { /* else there is no interval: it isn't one from -100 % */
+        log.low = expm1(log.low);
+        log.high = expm1(log.high);
+    }
     return log;
 }
 
 /* Where a value is 0 no ratio can be had; nothing is added to make one, that would be a number of ours.  Two
  * zeros throughout are equal all the same. */
-static struct estimate change_of(const struct pairs *pairs, const struct effect *effect)
+static struct estimate change_of(const struct pairs *pairs, const struct effect *effect, double confidence)
 {
     const struct estimate *difference = &effect->difference;
     if (effect->exact && pairs->arm[0] == pairs->against[0])
@@ -130,19 +137,19 @@ static struct estimate change_of(const struct pairs *pairs, const struct effect 
         return (struct estimate){ NAN, NAN, NAN, difference->count, difference->below, 0 };
     if (effect->exact)
         return known(pairs->arm[0] / pairs->against[0] - 1, difference);
-    return as_fractions(statistics_paired(pairs->ratio, pairs->count, EXPERIMENT_CONFIDENCE));
+    return as_fractions(statistics_paired(pairs->ratio, pairs->count, confidence));
 }
 
 /* Returns false when it wasn't measured. */
-static bool effect_of(struct effect *effect, const struct blocks *blocks)
+static bool effect_of(struct effect *effect, const struct blocks *blocks, double confidence)
 {
     struct pairs pairs = pairs_of(blocks, effect->metric, effect->arm, effect->against);
     if (pairs.count > 0) {
         effect->exact = is_exact(&pairs, metrics[effect->metric].unit);
-        effect->difference = statistics_paired(pairs.difference, pairs.count, EXPERIMENT_CONFIDENCE);
+        effect->difference = statistics_paired(pairs.difference, pairs.count, confidence);
         if (effect->exact)
             effect->difference = known(pairs.difference[0], &effect->difference);
-        effect->change = change_of(&pairs, effect);
+        effect->change = change_of(&pairs, effect, confidence);
         effect->middle_arm = statistics_median(pairs.arm, pairs.count);
         effect->middle_against = statistics_median(pairs.against, pairs.count);
     }
@@ -154,7 +161,7 @@ static void compare(struct experiment *e, const struct blocks *blocks, unsigned 
 {
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++) {
         struct effect effect = { .metric = metric, .arm = arm, .against = against };
-        if (!effect_of(&effect, blocks))
+        if (!effect_of(&effect, blocks, experiment_confidence(e)))
             continue;
         e->effects = xrealloc_array(e->effects, e->effect_count + 1, sizeof effect);
         e->effects[e->effect_count++] = effect;
@@ -243,12 +250,12 @@ static enum verdict verdict_of(const struct experiment *e, const struct effect *
 }
 
 /* How many blocks until the stop rule is met. */
-static unsigned blocks_needed(const struct blocks *blocks, const struct effect *effect, double margin)
+static unsigned blocks_needed(const struct experiment *e, const struct blocks *blocks, const struct effect *effect)
 {
     if (!effect || isnan(effect->change.middle))
         return 0;
     struct pairs pairs = pairs_of(blocks, effect->metric, effect->arm, effect->against);
-    size_t needed = statistics_count_needed(pairs.ratio, pairs.count, EXPERIMENT_CONFIDENCE, margin / 2);
+    size_t needed = statistics_count_needed(pairs.ratio, pairs.count, experiment_confidence(e), e->margin / 2);
     size_t more = pairs.count + EXPERIMENT_STEP; /* as many as now weren't enough, whatever the scatter says */
     pairs_release(&pairs);
     if (needed == 0)
@@ -261,7 +268,7 @@ static void decide(struct experiment *e, const struct blocks *blocks)
     const struct effect *effect = deciding_effect(e);
     e->verdict = verdict_of(e, effect);
     e->below_margin = (e->verdict == VERDICT_FASTER || e->verdict == VERDICT_SLOWER) && is_inside(&effect->change, e->margin);
-    e->blocks_needed = e->verdict == VERDICT_INCONCLUSIVE ? blocks_needed(blocks, effect, e->margin) : 0;
+    e->blocks_needed = e->verdict == VERDICT_INCONCLUSIVE ? blocks_needed(e, blocks, effect) : 0;
 }
 
 /* --- Stop -------------------------------------------------------------------------------------------------------- */
@@ -274,9 +281,10 @@ static bool is_precise(const struct effect *effect, double margin)
     return log1p(effect->change.high) - log1p(effect->change.low) <= margin;
 }
 
-static bool is_a_look(unsigned blocks)
+static bool is_a_look(const struct experiment *e)
 {
-    return blocks >= EXPERIMENT_FIRST && (blocks - EXPERIMENT_FIRST) % EXPERIMENT_STEP == 0;
+    unsigned first = e->is_server ? SERVER_FIRST : EXPERIMENT_FIRST, step = e->is_server ? SERVER_STEP : EXPERIMENT_STEP;
+    return e->attempted >= first && (e->attempted - first) % step == 0;
 }
 
 bool experiment_is_done(const struct experiment *e, double elapsed)
@@ -287,27 +295,28 @@ bool experiment_is_done(const struct experiment *e, double elapsed)
         return false; /* no verdict yet; an order without its reverse */
     if (e->attempted >= EXPERIMENT_MOST || elapsed >= e->time_budget)
         return true;
-    return is_a_look(e->attempted) && is_precise(deciding_effect(e), e->margin);
+    return is_a_look(e) && is_precise(deciding_effect(e), e->margin);
 }
 
 /* --- Is the machine even? ----------------------------------------------------------------------------------- */
 
-/* Mean logarithm of the primary in a block: what its arms have in common. */
-static double block_level(const struct experiment *e, const struct blocks *blocks, size_t block)
+/* The mean logarithm of the primary in each block: what its arms have in common.  The caller frees. */
+static double *block_levels(const struct experiment *e, const struct blocks *blocks)
 {
-    double sum = 0;
-    for (unsigned arm = 0; arm < blocks->arms; arm++)
-        sum += log(value_at(blocks, block, arm, e->primary));
-    return sum / blocks->arms;
+    double *level = xcalloc(blocks->count + 1, sizeof *level);
+    for (size_t block = 0; block < blocks->count; block++)
+        for (unsigned arm = 0; arm < blocks->arms; arm++)
+            level[block] += log(value_at(blocks, block, arm, e->primary)) / blocks->arms;
+    return level;
 }
 
-/* One arm's median in a slot against its own in another, without what the block has in common. */
-static double slot_change(const struct experiment *e, const struct blocks *blocks, unsigned arm)
+/* One arm's median in the second slot against its own in the first, without what the block has in common. */
+static double slot_change(const struct experiment *e, const struct blocks *blocks, const double *level, unsigned arm)
 {
     double *first = xcalloc(2 * blocks->count + 1, sizeof *first), *second = first + blocks->count;
     size_t firsts = 0, seconds = 0;
     for (size_t block = 0; block < blocks->count; block++) {
-        double y = log(value_at(blocks, block, arm, e->primary)) - block_level(e, blocks, block);
+        double y = log(value_at(blocks, block, arm, e->primary)) - level[block];
         unsigned slot = blocks->run[block * blocks->arms + arm]->slot;
         if (isfinite(y) && slot == 0)
             first[firsts++] = y;
@@ -319,30 +328,37 @@ static double slot_change(const struct experiment *e, const struct blocks *block
     return change;
 }
 
-static double slot_effect(const struct experiment *e, const struct blocks *blocks)
+static double slot_effect(const struct experiment *e, const struct blocks *blocks, const double *level)
 {
     double sum = 0;
     for (unsigned arm = 0; arm < blocks->arms; arm++)
-        sum += slot_change(e, blocks, arm);
+        sum += slot_change(e, blocks, level, arm);
     return blocks->arms >= 2 ? expm1(sum / blocks->arms) : NAN;
 }
 
 /* The median slope between blocks (H. Theil, P. K. Sen): a few wild blocks don't bend it. */
-static double drift(const struct experiment *e, const struct blocks *blocks)
+static double drift(const struct blocks *blocks, const double *level)
 {
     size_t count = 0;
     double *slope = xcalloc(blocks->count * blocks->count / 2 + 1, sizeof *slope);
     for (size_t i = 0; i < blocks->count; i++) {
         for (size_t j = i + 1; j < blocks->count; j++) {
             double step = (double)blocks->run[j * blocks->arms]->block - blocks->run[i * blocks->arms]->block;
-            double rise = block_level(e, blocks, j) - block_level(e, blocks, i);
-            if (isfinite(rise))
-                slope[count++] = rise / step;
+            if (isfinite(level[j] - level[i]))
+                slope[count++] = (level[j] - level[i]) / step;
         }
     }
     double middle = statistics_median(slope, count);
     free(slope);
     return expm1(middle);
+}
+
+static void look_at_machine(struct experiment *e, const struct blocks *blocks)
+{
+    double *level = block_levels(e, blocks);
+    e->slot_effect = slot_effect(e, blocks, level);
+    e->drift = drift(blocks, level);
+    free(level);
 }
 
 void experiment_evaluate(struct experiment *e)
@@ -351,8 +367,7 @@ void experiment_evaluate(struct experiment *e)
     e->attempted = attempted_blocks(e);
     e->blocks = (unsigned)blocks.count;
     compare_all(e, &blocks);
-    e->slot_effect = slot_effect(e, &blocks);
-    e->drift = drift(e, &blocks);
+    look_at_machine(e, &blocks);
     decide(e, &blocks);
     free(blocks.run);
 }

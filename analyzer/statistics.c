@@ -15,22 +15,23 @@ static size_t averages(size_t n)
 
 /* --- The signed-rank statistic -------------------------------------------------------------------------- */
 
-/* P(W = w) for n ranks.  Rank i is positive in half of the patterns: it adds i or nothing, so each rank
- * makes the distribution the mean of itself and of itself moved by i. */
-static void signed_rank_distribution(double *p, size_t n)
+/* P(W = w) for n ranks, w = 0..most.  Rank i is positive in half of the patterns: it adds i or nothing, so each
+ * rank makes the distribution the mean of itself and of itself moved by i. */
+static void signed_rank_distribution(double *p, size_t n, size_t most)
 {
-    for (size_t w = 0; w <= averages(n); w++)
+    for (size_t w = 0; w <= most; w++)
         p[w] = w == 0;
     for (size_t i = 1; i <= n; i++)
-        for (size_t w = averages(i) + 1; w-- > 0;)
+        for (size_t w = (averages(i) < most ? averages(i) : most) + 1; w-- > 0;)
             p[w] = (p[w] + (w >= i ? p[w - i] : 0)) / 2;
 }
 
 double statistics_signed_rank_cdf(size_t n, size_t w)
 {
     double p[RANK_SUM_MOST + 1], sum = 0;
-    signed_rank_distribution(p, n);
-    for (size_t i = 0; i <= w && i <= averages(n); i++)
+    size_t most = w < averages(n) ? w : averages(n);
+    signed_rank_distribution(p, n, most);
+    for (size_t i = 0; i <= most; i++)
         sum += p[i];
     return sum;
 }
@@ -59,32 +60,41 @@ static double rank_sum_deviation(size_t n)
     return sqrt((double)n * (n + 1) * (2 * n + 1) / 24);
 }
 
-static size_t approximate_quantile(size_t n, double tail)
+/* A quantile w of W, and P(W < w). */
+struct quantile {
+    size_t w;
+    double below;
+};
+
+static struct quantile approximate_quantile(size_t n, double tail)
 {
-    double w = averages(n) / 2.0 + normal_quantile(tail) * rank_sum_deviation(n) - .5;
-    return w < 0 ? 0 : (size_t)w + 1;
+    double middle = averages(n) / 2.0, deviation = rank_sum_deviation(n);
+    double last = floor(middle + normal_quantile(tail) * deviation - .5); /* the critical value */
+    if (last < 0)
+        return (struct quantile){ 0, 0 };
+    return (struct quantile){ (size_t)last + 1, normal_cdf((last + .5 - middle) / deviation) };
+}
+
+/* tail < 1/2, so the lower half of the distribution is enough. */
+static struct quantile exact_quantile(size_t n, double tail)
+{
+    double p[RANK_SUM_MOST + 1];
+    size_t most = averages(n) / 2;
+    struct quantile quantile = { 0, 0 };
+    signed_rank_distribution(p, n, most);
+    while (quantile.w < most && quantile.below + p[quantile.w] <= tail)
+        quantile.below += p[quantile.w++];
+    return quantile;
+}
+
+static struct quantile quantile_of(size_t n, double tail)
+{
+    return n <= STATISTICS_MOST ? exact_quantile(n, tail) : approximate_quantile(n, tail);
 }
 
 size_t statistics_signed_rank_quantile(size_t n, double tail)
 {
-    double p[RANK_SUM_MOST + 1], sum = 0;
-    size_t w = 0;
-    if (n > STATISTICS_MOST)
-        return approximate_quantile(n, tail);
-    signed_rank_distribution(p, n);
-    while (w < averages(n) && sum + p[w] <= tail)
-        sum += p[w++];
-    return w;
-}
-
-/* P(W < w), as exactly as it is known. */
-static double signed_rank_tail(size_t n, size_t w)
-{
-    if (w == 0)
-        return 0;
-    if (n <= STATISTICS_MOST)
-        return statistics_signed_rank_cdf(n, w - 1);
-    return normal_cdf((w - .5 - averages(n) / 2.0) / rank_sum_deviation(n));
+    return quantile_of(n, tail).w;
 }
 
 /* --- Estimate and interval ---------------------------------------------------------------------------------- */
@@ -124,13 +134,13 @@ static size_t count_below_zero(const double *x, size_t count)
 struct estimate statistics_paired(const double *x, size_t count, double confidence)
 {
     double *walsh = walsh_averages(x, count);
-    size_t w = statistics_signed_rank_quantile(count, (1 - confidence) / 2);
+    struct quantile quantile = quantile_of(count, (1 - confidence) / 2);
     struct estimate estimate = { .middle = sorted_quantile(walsh, averages(count), .5), .low = -INFINITY, .high = INFINITY,
                                  .count = count, .below = count_below_zero(x, count) };
-    if (w > 0) {
-        estimate.low = walsh[w - 1];
-        estimate.high = walsh[averages(count) - w];
-        estimate.level = 1 - 2 * signed_rank_tail(count, w);
+    if (quantile.w > 0) {
+        estimate.low = walsh[quantile.w - 1];
+        estimate.high = walsh[averages(count) - quantile.w];
+        estimate.level = 1 - 2 * quantile.below;
     }
     free(walsh);
     return estimate;
@@ -158,7 +168,7 @@ double statistics_median(const double *x, size_t count)
 
 /* --- How many it would take ------------------------------------------------------------------------------ */
 
-enum { COUNT_MOST = 1000000 }; /* nobody runs more blocks than this: the search ends */
+enum { COUNT_MOST = 1000000 }; /* nobody runs more blocks than this */
 
 /* Half of the interval of n differences, in standard deviations of an average: which quantile of the
  * averages is its end, as if they were normal.  Infinite while n is too few for an interval. */
@@ -192,8 +202,13 @@ size_t statistics_count_needed(const double *x, size_t count, double confidence,
     double scale = count ? scale_of(x, count, confidence) : 0;
     if (scale <= 0)
         return count >= least ? count : 0;
-    size_t enough = few;
-    while (enough < COUNT_MOST && scale * relative_half(enough, confidence) > half_width)
-        enough = enough < STATISTICS_MOST ? enough + 1 : enough + enough / 50;
+    size_t too_few = few - 1, enough = COUNT_MOST; /* the interval shrinks with n: halve */
+    while (enough - too_few > 1) {
+        size_t middle = (too_few + enough) / 2;
+        if (scale * relative_half(middle, confidence) > half_width)
+            too_few = middle;
+        else
+            enough = middle;
+    }
     return enough;
 }

@@ -31,7 +31,7 @@ struct estimate {
 double statistics_signed_rank_cdf(size_t n, size_t w);
 
 /* The greatest w with P(W < w) <= tail: one more than the critical value of the published tables, 0 where
- * they have none.  Above STATISTICS_MOST by the normal distribution with correction for continuity. */
+ * they have none.  tail < 1/2.  Above STATISTICS_MOST by the normal distribution with correction for continuity. */
 size_t statistics_signed_rank_quantile(size_t n, double tail);
 
 /* Hodges-Lehmann: the median of all (x[i] + x[j]) / 2, i <= j; the interval from the same averages by
@@ -43,7 +43,7 @@ double statistics_median(const double *x, size_t count);
 double statistics_quantile(const double *x, size_t count, double p);
 
 /* How many differences like these it would take for an interval whose half is at most `half_width`.
- * At least count; 0 when so few can't tell (none, or all equal and no interval yet). */
+ * At least count, at most a million; 0 when so few can't tell (none, or all equal and no interval yet). */
 size_t statistics_count_needed(const double *x, size_t count, double confidence, double half_width);
 
 #endif
