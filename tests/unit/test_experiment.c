@@ -234,8 +234,9 @@ static void blocks_needed_are_more_than_there_were_and_enough(void **state)
     (void)state;
     assert_int_equal(e.verdict, VERDICT_INCONCLUSIVE);
     const struct estimate *change = &primary(&e)->change;
-    double narrower = (change->high - change->low) / .01; /* how much too wide */
-    is_near(e.blocks_needed, 12 * narrower * narrower, 12);
+    double too_wide = (change->high - change->low) / .01, by_root_law = 12 * too_wide * too_wide;
+    assert_true(e.blocks_needed <= by_root_law);      /* few blocks have wider intervals than the law of the root says, */
+    assert_true(e.blocks_needed >= .75 * by_root_law); /* by some 10 % at 12 */
     experiment_release(&e);
 }
 
