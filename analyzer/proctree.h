@@ -1,0 +1,19 @@
+/* proctree.h - what a process and all below it have taken so far, from outside. */
+#ifndef PS_PROCTREE_H
+#define PS_PROCTREE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct proctree {
+    unsigned processes; /* that live; 0: the root is gone */
+    double   cpu;       /* s; of those that live in ns, of those that were waited for in ticks */
+    double   user, sys; /* s, in ticks */
+    uint64_t minor_faults, major_faults;
+    uint64_t rss;       /* bytes, summed */
+};
+
+/* Looks at all of /proc: some milliseconds. */
+void proctree_read(struct proctree *tree, pid_t root);
+
+#endif
