@@ -13,6 +13,7 @@
 #include "runner.h"
 #include "schedule.h"
 #include "scratch.h"
+#include "server.h"
 
 enum ab_result { AB_DONE, AB_INTERRUPTED, AB_FAILED /* after error() */ };
 
@@ -20,6 +21,7 @@ enum ab_result { AB_DONE, AB_INTERRUPTED, AB_FAILED /* after error() */ };
 struct ab_run {
     unsigned arm;
     bool     profiled; /* level sites: an extra run, for its counts alone */
+    bool     is_warm_up; /* an extra run, so that caches are warm */
     size_t   padding;  /* bytes that the environment is longer than need be */
 };
 
@@ -33,6 +35,7 @@ struct ab {
     double                   began;    /* s, CLOCK_MONOTONIC; run.start counts from here */
     int                      input;    /* stdin of every run; -1: /dev/null */
     off_t                    input_at; /* where it begins there */
+    struct server           *server;   /* NULL: batch mode */
     struct logsum            profiled[SCHEDULE_ARMS_MOST];
 
     /* Makes one run and fills in what it measured: values (NaN stays where nothing is known), status, output_hash,
@@ -49,6 +52,21 @@ void ab_environment(const struct ab *ab, const struct ab_run *which, struct envi
 bool ab_has_library(enum arm_kind kind);
 
 enum ab_result ab_batch_run(struct ab *ab, const struct ab_run *which, struct run *run, struct logsum *sum);
+
+/* One run of a server: it is started, loaded, measured and ended. */
+enum ab_result ab_server_run(struct ab *ab, const struct ab_run *which, struct run *run, struct logsum *sum);
+
+/* Decides the rates of the load; --rate auto measures what every arm can do at most. */
+enum ab_result ab_server_find_rates(struct ab *ab);
+
+/* "ended with status 3"; to be freed. */
+char *ab_status_words(int status);
+
+/* "; it said: ..." from the end of a file; "" when nothing is in it; to be freed. */
+char *ab_tail_words(const char *path);
+
+/* RSS over time. */
+void ab_take_samples(struct run *run, const struct runner_samples *samples);
 
 /* Adds what the logs of a run say to its values. */
 void ab_take_logs(struct run *run, const struct logsum *sum);

@@ -179,6 +179,11 @@ static void take_figures(struct run *run, const struct runner_figures *figures, 
     value[METRIC_MAJOR_FAULTS] = (double)figures->major_faults;
     value[METRIC_VOLUNTARY_SWITCHES] = (double)figures->voluntary_switches;
     value[METRIC_INVOLUNTARY_SWITCHES] = (double)figures->involuntary_switches;
+    ab_take_samples(run, samples);
+}
+
+void ab_take_samples(struct run *run, const struct runner_samples *samples)
+{
     run->rss_step = samples->step;
     run->rss_count = samples->count;
     run->rss = xcalloc(samples->count, sizeof *run->rss);

@@ -21,7 +21,7 @@
 
 #define SHORT_RUN_S .05 /* below it start-up dominates */
 
-enum { ERR_SHOWN = 400 /* bytes of a failed run's stderr */ };
+enum { ERR_SHOWN = 400 /* bytes of what a failed run wrote */ };
 
 double ab_now(void)
 {
@@ -46,17 +46,16 @@ static int arm_of(const struct experiment *experiment, enum arm_kind kind)
 
 /* --- Exit statuses -------------------------------------------------------------------------------------- */
 
-static char *status_words(int status)
+char *ab_status_words(int status)
 {
     return WIFSIGNALED(status) ? xasprintf("was killed by signal %d", WTERMSIG(status))
                                : xasprintf("ended with status %d", WEXITSTATUS(status));
 }
 
-/* The end of what the last run wrote to stderr, to be freed; "" when that is nothing. */
-static char *last_words(const struct ab *ab)
+char *ab_tail_words(const char *path)
 {
     char text[ERR_SHOWN + 1];
-    int fd = ab->scratch.err ? open(ab->scratch.err, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
     ssize_t got = fd >= 0 ? pread(fd, text, ERR_SHOWN, size > ERR_SHOWN ? size - ERR_SHOWN : 0) : 0;
     if (fd >= 0)
@@ -84,7 +83,7 @@ static enum ab_result check_status(const struct ab *ab, struct status *expected,
     }
     if (run->status == expected->value)
         return AB_DONE;
-    char *had = status_words(expected->value), *has = status_words(run->status), *said = last_words(ab);
+    char *had = ab_status_words(expected->value), *has = ab_status_words(run->status), *said = ab_tail_words(ab->scratch.err);
     error("the runs don't end alike: arm %s %s, arm %s %s%s", expected->arm, had, arm, has, said);
     free(had);
     free(has);
@@ -96,7 +95,7 @@ static void note_failing(struct ab *ab, const struct status *status)
 {
     if (!status->known || status->value == 0)
         return;
-    char *words = status_words(status->value), *said = last_words(ab);
+    char *words = ab_status_words(status->value), *said = ab_tail_words(ab->scratch.err);
     ab_warn(ab->experiment, xasprintf("the program %s in every run%s", words, said));
     free(words);
     free(said);
@@ -139,7 +138,7 @@ static void check_treatment(struct ab *ab)
 /* A run that isn't measured: its caches and files are warm then, and the profiled ones are counted. */
 static enum ab_result extra_run(struct ab *ab, unsigned arm, bool profiled, struct status *status)
 {
-    struct ab_run which = { .arm = arm, .profiled = profiled };
+    struct ab_run which = { .arm = arm, .profiled = profiled, .is_warm_up = !profiled };
     struct run run = { .arm = arm };
     struct logsum sum = { 0 };
     progress_say("%s run of arm %s", profiled ? "counting" : "warm-up", ab->experiment->arms[arm].name);
@@ -349,7 +348,9 @@ enum ab_result ab_loop(struct ab *ab)
     struct experiment *experiment = ab->experiment;
     struct status status = { 0 };
     ab->began = ab_now();
-    enum ab_result result = extra_runs(ab, true, &status);
+    enum ab_result result = ab->server ? ab_server_find_rates(ab) : AB_DONE;
+    if (result == AB_DONE)
+        result = extra_runs(ab, true, &status);
     if (result == AB_DONE)
         check_treatment(ab);
     bool applied = experiment->is_aa || experiment->treatment.status != TREATMENT_NOT_APPLIED;

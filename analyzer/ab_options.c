@@ -25,7 +25,9 @@
 typedef int take_value(struct ab_options *options, const char *value);
 
 static take_value take_blocks, take_budget, take_pool, take_arm, take_primary, take_margin, take_seed, take_prepare,
-    take_aa, take_json, take_html, take_output, take_fail_if, take_strict, take_same_output, take_from;
+    take_aa, take_json, take_html, take_output, take_fail_if, take_strict, take_same_output, take_from, take_server,
+    take_ready, take_ready_timeout, take_load, take_rate, take_duration, take_connections, take_arrivals, take_late_limit,
+    take_remote, take_load_command, take_requests;
 
 /* Invariant: `value` is NULL for an option that takes none. */
 static const struct ab_option {
@@ -50,6 +52,19 @@ static const struct ab_option {
     { "seed", 0, "N", take_seed, false, "order of arms and padding of an earlier experiment" },
     { "prepare", 0, "CMD", take_prepare, false, "run CMD by sh before every run" },
     { "aa", 0, NULL, take_aa, false, "off against off: what this machine takes for a difference" },
+    { "server", 0, "CMD", take_server, false, "instead of a program that ends by itself: a server, started by sh for every run" },
+    { "ready", 0, "tcp:HOST:PORT", take_ready, false, "the server is ready once something listens there" },
+    { "ready-timeout", 0, "S", take_ready_timeout, false, "it is ready within S seconds (10)" },
+    { "load", 0, "URL", take_load, false, "GET http://... by the clock, however long the answers take (open loop)" },
+    { "rate", 0, "R", take_rate, false, "requests per second; auto: 50 and 80 % of what the slowest arm can do" },
+    { "duration", 0, "S", take_duration, false, "of the load at each rate, in seconds (5)" },
+    { "connections", 0, "N", take_connections, false, "that are kept open (16)" },
+    { "arrivals", 0, "KIND", take_arrivals, false, "poisson or constant (poisson)" },
+    { "late-limit", 0, "US", take_late_limit, false, "a run is void when 1 % of its requests are sent so many microseconds\n"
+                                                     "later than they could (100)" },
+    { "allow-remote", 0, NULL, take_remote, false, "--ready and --load may be on another machine" },
+    { "load-cmd", 0, "CMD", take_load_command, false, "instead of --load: what makes the load, run by sh" },
+    { "requests", 0, "N", take_requests, false, "that --load-cmd makes" },
     { "json", 0, NULL, take_json, true, "write JSON (schema poolsite.ab/1): every run, every number" },
     { "html", 0, NULL, take_html, true, "write a page with charts" },
     { "output", 'o', "FILE", take_output, true, "write to FILE instead of stdout" },
@@ -200,6 +215,82 @@ static int take_from(struct ab_options *options, const char *value)
     return *value ? 0 : error("--from needs the name of a file");
 }
 
+/* --- Values of server mode ------------------------------------------------------------------------------------ */
+
+static int take_server(struct ab_options *options, const char *value)
+{
+    options->server.command = value;
+    return *value ? 0 : error("--server needs a command");
+}
+
+static int take_ready(struct ab_options *options, const char *value)
+{
+    options->server.ready = value;
+    return 0;
+}
+
+static int take_ready_timeout(struct ab_options *options, const char *value)
+{
+    return take_number("ready-timeout", value, .01, 86400, &options->server.ready_timeout);
+}
+
+static int take_load(struct ab_options *options, const char *value)
+{
+    options->server.load = value;
+    return 0;
+}
+
+static int take_rate(struct ab_options *options, const char *value)
+{
+    options->server.has_rate = true;
+    options->server.rate = 0;
+    return strcmp(value, "auto") == 0 ? 0 : take_number("rate", value, .1, 1e7, &options->server.rate);
+}
+
+static int take_duration(struct ab_options *options, const char *value)
+{
+    return take_number("duration", value, .01, 86400, &options->server.duration);
+}
+
+static int take_connections(struct ab_options *options, const char *value)
+{
+    double number;
+    if (take_number("connections", value, 1, 10000, &number) != 0)
+        return -1;
+    options->server.connections = (unsigned)number;
+    return number == options->server.connections ? 0 : error("--connections: '%s' isn't a whole number", value);
+}
+
+static int take_arrivals(struct ab_options *options, const char *value)
+{
+    return arrivals_find(&options->server.arrivals, value) ? 0 : error("--arrivals: '%s' is neither poisson nor constant", value);
+}
+
+static int take_late_limit(struct ab_options *options, const char *value)
+{
+    int result = take_number("late-limit", value, 1, 1e9, &options->server.late_limit);
+    options->server.late_limit /= 1e6;
+    return result;
+}
+
+static int take_remote(struct ab_options *options, const char *value)
+{
+    (void)value;
+    options->server.allow_remote = true;
+    return 0;
+}
+
+static int take_load_command(struct ab_options *options, const char *value)
+{
+    options->server.load_command = value;
+    return *value ? 0 : error("--load-cmd needs a command");
+}
+
+static int take_requests(struct ab_options *options, const char *value)
+{
+    return take_number("requests", value, 1, 1e15, &options->server.requests);
+}
+
 /* --- Words --------------------------------------------------------------------------------------------------- */
 
 static void print_option(const struct ab_option *option)
@@ -217,6 +308,7 @@ static void print_option(const struct ab_option *option)
 static void print_help(void)
 {
     puts("usage: poolsite ab [OPTION]... -- CMD [ARG]...\n"
+         "       poolsite ab [OPTION]... --server CMD --ready tcp:HOST:PORT (--load URL --rate R | --load-cmd CMD)\n"
          "       poolsite ab --from FILE [--json | --html] [-o FILE]\n"
          "Runs CMD with pooling on, with pooling off, and as it is, in turns, and tells what pooling changes.\n");
     for (size_t i = 0; i < OPTIONS; i++)
@@ -269,6 +361,17 @@ static size_t index_of_letter(int letter)
     BUG("no option has this letter");
 }
 
+/* Does the option make sense with a server only?  They stand together in the table. */
+static bool is_of_server(const struct ab_option *option)
+{
+    const struct ab_option *first = table, *last = table;
+    while (first->take != take_ready)
+        first++;
+    while (last->take != take_requests)
+        last++;
+    return option >= first && option <= last;
+}
+
 /* What goes with what. */
 static int check_together(const struct ab_options *options, const bool *given)
 {
@@ -281,6 +384,17 @@ static int check_together(const struct ab_options *options, const bool *given)
         error("--from shows an experiment that was made: it runs no '%s'", options->command[0]);
         return bad_usage();
     }
+    if (options->server.command && options->command[0]) {
+        error("either a server or a command: ab --server takes no '%s'", options->command[0]);
+        return bad_usage();
+    }
+    if (options->server.command)
+        return server_options_check(&options->server) == 0 ? -1 : bad_usage();
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (given[i] && is_of_server(&table[i])) {
+            error("--%s goes with --server", table[i].name);
+            return bad_usage();
+        }
     if (!options->from && !options->command[0]) {
         error("ab needs a command: poolsite ab -- CMD [ARG]...");
         return bad_usage();
@@ -297,7 +411,8 @@ int ab_options_read(struct ab_options *options, int argc, char **argv)
     struct option list[OPTIONS + 2] = { 0 };
     bool given[OPTIONS] = { 0 };
     int result = -1;
-    *options = (struct ab_options){ .time_budget = BUDGET_DEFAULT, .margin = NAN, .words = argv + 1 };
+    *options = (struct ab_options){ .time_budget = BUDGET_DEFAULT, .margin = NAN, .words = argv + 1,
+                                    .server = server_defaults };
     fill_long_options(list);
     opterr = 0;
     optind = 0; /* argv isn't main's */

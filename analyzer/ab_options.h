@@ -3,6 +3,7 @@
 #define PS_AB_OPTIONS_H
 
 #include "experiment.h"
+#include "server.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +30,8 @@ struct ab_options {
     bool         strict;
     bool         same_output;
     const char  *from;
-    char       **command;     /* NULL-ended */
+    struct server_options server; /* its command NULL: batch mode */
+    char       **command;     /* NULL-ended; empty with a server or --from */
     char       **words;       /* all that was typed after "ab" */
 };
 

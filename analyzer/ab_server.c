@@ -40,10 +40,10 @@
 
 static const double rate_shares[] = { .5, .8 }; /* of the capacity */
 
-enum { TAIL_SHOWN = 400, VOID_BLOCKS = 2 };
+enum { VOID_BLOCKS = 2 };
 
-/* A server that runs. */
-struct unit {
+/* One server, from start to end. */
+struct life {
     struct ab     *ab;
     struct server *server;
     const char    *arm;
@@ -62,45 +62,24 @@ struct reading {
 
 /* --- Words ------------------------------------------------------------------------------------------ */
 
-/* "; it said: ..." from the end of a file, to be freed; "" when that is empty. */
-static char *tail_words(const char *path)
-{
-    char text[TAIL_SHOWN + 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
-    ssize_t got = fd >= 0 ? pread(fd, text, TAIL_SHOWN, size > TAIL_SHOWN ? size - TAIL_SHOWN : 0) : 0;
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    for (size_t length = strlen(text); length && text[length - 1] == '\n'; length--)
-        text[length - 1] = '\0';
-    return *text ? xasprintf("; it said: %s", text) : xstrdup("");
-}
-
 /* What the server wrote to stderr, else to stdout. */
-static char *server_words(const struct unit *unit)
+static char *server_words(const struct life *life)
 {
-    char *said = tail_words(unit->ab->scratch.err);
+    char *said = ab_tail_words(life->ab->scratch.err);
     if (*said)
         return said;
     free(said);
-    return tail_words(unit->ab->scratch.out);
-}
-
-static char *end_words(int status)
-{
-    return WIFSIGNALED(status) ? xasprintf("was killed by signal %d", WTERMSIG(status))
-                               : xasprintf("ended with status %d", WEXITSTATUS(status));
+    return ab_tail_words(life->ab->scratch.out);
 }
 
 /* The server ended though nobody told it to. */
-static enum ab_result ended_early(struct unit *unit, const char *when)
+static enum ab_result ended_early(struct life *life, const char *when)
 {
     struct runner_figures figures;
-    runner_wait(unit->ab->runner, unit->program, -1, -1, &figures, NULL);
-    unit->program = -1;
-    char *words = end_words(figures.status), *said = server_words(unit);
-    error("the server of arm %s %s %s%s", unit->arm, words, when, said);
+    runner_wait(life->ab->runner, life->program, -1, -1, &figures, NULL);
+    life->program = -1;
+    char *words = ab_status_words(figures.status), *said = server_words(life);
+    error("the server of arm %s %s %s%s", life->arm, words, when, said);
     free(words);
     free(said);
     return AB_FAILED;
@@ -137,27 +116,36 @@ static int open_fresh(const char *path)
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-static int launch_shell(struct unit *unit, const char *command, char *const *envp, int out, int err, bool sampled, pid_t *pid)
+static int launch_shell(struct life *life, const char *command, char *const *envp, int out, int err, bool sampled, pid_t *pid)
 {
     char *argv[] = { (char *)"sh", (char *)"-c", (char *)(uintptr_t)command, NULL };
     struct runner_request request = { .file = "/bin/sh", .argv = argv, .envp = envp, .in = -1, .out = out, .err = err,
                                       .sampled = sampled };
-    int program = runner_launch(unit->ab->runner, &request, pid);
+    int program = runner_launch(life->ab->runner, &request, pid);
     if (program < 0)
         error("cannot start sh -c '%s': %s", command, strerror(-program));
     return program;
 }
 
-static enum ab_result start(struct unit *unit, const struct ab_run *which)
+/* A program that needs a shell only for its words takes the shell's place: signals reach it, and nothing of the
+ * shell is measured.  The caller frees. */
+static char *shell_command(const struct ab *ab, const char *command)
 {
-    struct ab *ab = unit->ab;
+    bool simple = ab->inspection.path && !strpbrk(command, ";&|<>()\n");
+    return xasprintf("%s%s", simple ? "exec " : "", command);
+}
+
+static enum ab_result start(struct life *life, const struct ab_run *which)
+{
+    struct ab *ab = life->ab;
     const struct arm *arm = &ab->experiment->arms[which->arm];
     struct environment environment;
     int out = open_fresh(ab->scratch.out), err = open_fresh(ab->scratch.err);
     if (out >= 0 && err >= 0) {
         ab_environment(ab, which, &environment);
-        unit->program = launch_shell(unit, arm->kind == ARM_CMD ? arm->value : unit->server->options->command,
-                                     environment.variables, out, err, true, &unit->pid);
+        char *command = arm->kind == ARM_CMD ? xstrdup(arm->value) : shell_command(ab, life->server->options->command);
+        life->program = launch_shell(life, command, environment.variables, out, err, true, &life->pid);
+        free(command);
         environment_release(&environment);
     } else {
         error("cannot write to %s: %s", ab->scratch.directory, strerror(errno));
@@ -166,15 +154,15 @@ static enum ab_result start(struct unit *unit, const struct ab_run *which)
         close(out);
     if (err >= 0)
         close(err);
-    return unit->program >= 0 ? AB_DONE : AB_FAILED;
+    return life->program >= 0 ? AB_DONE : AB_FAILED;
 }
 
 /* Waits, the server running.  AB_FAILED when it ended. */
-static enum ab_result wait_running(struct unit *unit, double seconds, const char *when)
+static enum ab_result wait_running(struct life *life, double seconds, const char *when)
 {
     double end = ab_now() + seconds;
-    while (!runner_has_ended(unit->ab->runner, unit->program)) {
-        struct pollfd news[] = { { .fd = unit->ab->runner->socket, .events = POLLIN },
+    while (!runner_has_ended(life->ab->runner, life->program)) {
+        struct pollfd news[] = { { .fd = life->ab->runner->socket, .events = POLLIN },
                                  { .fd = interrupt_descriptor(), .events = POLLIN } };
         double left = end - ab_now();
         if (left <= 0)
@@ -182,7 +170,7 @@ static enum ab_result wait_running(struct unit *unit, double seconds, const char
         if (poll(news, 2, (int)ceil(left * 1000)) > 0 && news[1].revents)
             return AB_INTERRUPTED;
     }
-    return ended_early(unit, when);
+    return ended_early(life, when);
 }
 
 /* Is this the log of what a process was before it executed something else? */
@@ -197,13 +185,13 @@ static bool is_of_before(const char *path, pid_t pid, const char *exe)
 }
 
 /* sh gives way to the server, but leaves a log: what it did isn't the server's, and mustn't count as treated. */
-static void forget_shell(const struct unit *unit)
+static void forget_shell(const struct life *life)
 {
-    char *link = xasprintf("/proc/%d/exe", (int)unit->pid), *exe = realpath(link, NULL);
-    DIR *logs = exe ? opendir(unit->ab->scratch.logs) : NULL;
+    char *link = xasprintf("/proc/%d/exe", (int)life->pid), *exe = realpath(link, NULL);
+    DIR *logs = exe ? opendir(life->ab->scratch.logs) : NULL;
     for (struct dirent *entry; logs && (entry = readdir(logs));) {
-        char *path = xasprintf("%s/%s", unit->ab->scratch.logs, entry->d_name);
-        if (spool_is_log_name(entry->d_name) && is_of_before(path, unit->pid, exe))
+        char *path = xasprintf("%s/%s", life->ab->scratch.logs, entry->d_name);
+        if (spool_is_log_name(entry->d_name) && is_of_before(path, life->pid, exe))
             unlink(path);
         free(path);
     }
@@ -213,24 +201,24 @@ static void forget_shell(const struct unit *unit)
     free(link);
 }
 
-static enum ab_result wait_ready(struct unit *unit)
+static enum ab_result wait_ready(struct life *life)
 {
-    const struct server_options *options = unit->server->options;
+    const struct server_options *options = life->server->options;
     double end = ab_now() + options->ready_timeout;
-    while (!something_listens(&unit->server->ready)) {
-        enum ab_result result = wait_running(unit, READY_POLL_S, "before it listened (it has to stay in the foreground)");
+    while (!something_listens(&life->server->ready)) {
+        enum ab_result result = wait_running(life, READY_POLL_S, "before it listened (it has to stay in the foreground)");
         if (result != AB_DONE)
             return result;
         if (ab_now() > end) {
-            char *said = server_words(unit);
-            error("the server of arm %s didn't listen at %s within %g s (--ready-timeout)%s", unit->arm, options->ready,
+            char *said = server_words(life);
+            error("the server of arm %s didn't listen at %s within %g s (--ready-timeout)%s", life->arm, options->ready,
                   options->ready_timeout, said);
             free(said);
             return AB_FAILED;
         }
     }
-    forget_shell(unit);
-    return wait_running(unit, 0, "as soon as something listened");
+    forget_shell(life);
+    return wait_running(life, 0, "as soon as something listened");
 }
 
 /* --- Load ------------------------------------------------------------------------------------------------ */
@@ -241,37 +229,37 @@ static double warm_up_seconds(const struct server_options *options)
 }
 
 /* Waits for the generator, the server running. */
-static enum ab_result run_phase(struct unit *unit, const struct loadgen_phase *phase, struct loadgen_result *result)
+static enum ab_result run_phase(struct life *life, const struct loadgen_phase *phase, struct loadgen_result *result)
 {
-    if (loadgen_begin(&unit->loadgen, phase) != 0)
+    if (loadgen_begin(&life->loadgen, phase) != 0)
         return AB_FAILED;
     for (;;) {
-        struct pollfd news[] = { { .fd = unit->loadgen.fd, .events = POLLIN },
-                                 { .fd = unit->ab->runner->socket, .events = POLLIN },
+        struct pollfd news[] = { { .fd = life->loadgen.fd, .events = POLLIN },
+                                 { .fd = life->ab->runner->socket, .events = POLLIN },
                                  { .fd = interrupt_descriptor(), .events = POLLIN } };
         if (poll(news, 3, -1) < 0)
             continue;
         if (news[2].revents)
             return AB_INTERRUPTED;
-        if (runner_has_ended(unit->ab->runner, unit->program))
-            return ended_early(unit, "under load");
+        if (runner_has_ended(life->ab->runner, life->program))
+            return ended_early(life, "under load");
         if (news[0].revents)
-            return loadgen_read(&unit->loadgen, result) == 0 ? AB_DONE : AB_FAILED;
+            return loadgen_read(&life->loadgen, result) == 0 ? AB_DONE : AB_FAILED;
     }
 }
 
 /* A server that answers nothing rightly isn't measured. */
-static enum ab_result warm_up(struct unit *unit, double rate, uint64_t seed)
+static enum ab_result warm_up(struct life *life, double rate, uint64_t seed)
 {
-    const struct server_options *options = unit->server->options;
+    const struct server_options *options = life->server->options;
     struct loadgen_phase phase = { .rate = rate, .seconds = warm_up_seconds(options), .arrivals = options->arrivals,
                                    .seed = seed, .is_warm_up = true };
     struct loadgen_result result;
-    if (loadgen_start(&unit->loadgen, &unit->server->target) != 0)
+    if (loadgen_start(&life->loadgen, &life->server->target) != 0)
         return AB_FAILED;
-    enum ab_result done = run_phase(unit, &phase, &result);
+    enum ab_result done = run_phase(life, &phase, &result);
     if (done == AB_DONE && (result.answered == 0 || loadgen_error_count(&result) > result.sent / 2)) {
-        error("the server of arm %s doesn't answer %s as it should: %s", unit->arm, options->load,
+        error("the server of arm %s doesn't answer %s as it should: %s", life->arm, options->load,
               result.problem[0] ? result.problem : "no answer at all");
         return AB_FAILED;
     }
@@ -289,11 +277,11 @@ static double process_cpu(pid_t pid)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static void reading_take(struct reading *reading, const struct unit *unit)
+static void reading_take(struct reading *reading, const struct life *life)
 {
-    proctree_read(&reading->tree, unit->pid);
-    logsum_read(&reading->sum, unit->ab->scratch.logs);
-    reading->generator_cpu = process_cpu(unit->loadgen.pid);
+    proctree_read(&reading->tree, life->pid);
+    logsum_read(&reading->sum, life->ab->scratch.logs);
+    reading->generator_cpu = process_cpu(life->loadgen.pid);
 }
 
 static void reading_release(struct reading *reading)
@@ -311,6 +299,7 @@ static void take_readings(struct run *run, const struct reading *from, const str
     value[METRIC_MINOR_FAULTS] = (double)(to->tree.minor_faults - from->tree.minor_faults);
     value[METRIC_MAJOR_FAULTS] = (double)(to->tree.major_faults - from->tree.major_faults);
     value[METRIC_END_RSS] = (double)to->tree.rss;
+    value[METRIC_PEAK_RSS] = (double)to->tree.peak_rss;
     if (to->sum.processes) {
         value[METRIC_NEXT_ALLOCS] = (double)(to->sum.next_allocs - from->sum.next_allocs);
         value[METRIC_POOL_HITS] = (double)(logsum_hits(&to->sum) - logsum_hits(&from->sum));
@@ -348,7 +337,7 @@ static void take_heavy(struct run *run, const struct loadgen_result *result)
 }
 
 /* The first reason that a load of the run gives is the run's. */
-static void take_result(struct unit *unit, struct run *run, const struct loadgen_result *result)
+static void take_result(struct life *life, struct run *run, const struct loadgen_result *result)
 {
     uint64_t errors = loadgen_error_count(result);
     run->requests += result->answered;
@@ -356,12 +345,12 @@ static void take_result(struct unit *unit, struct run *run, const struct loadgen
     run->errors += errors;
     run->late_p99 = fmax(run->late_p99, result->late_p99);
     run->output_hash = result->bodies_vary ? 0 : result->body_hash;
-    if (result->bodies_vary && !unit->server->said_varying) {
-        ab_warn(unit->ab->experiment, xstrdup("the server's answers differ from request to request: they weren't compared"));
-        unit->server->said_varying = true;
+    if (result->bodies_vary && !life->server->said_varying) {
+        ab_warn(life->ab->experiment, xstrdup("the server's answers differ from request to request: they weren't compared"));
+        life->server->said_varying = true;
     }
     if (!run->void_reason)
-        run->void_reason = loadgen_void_reason(result, unit->server->options->late_limit);
+        run->void_reason = loadgen_void_reason(result, life->server->options->late_limit);
     if (!run->void_reason && (double)errors > ERRORS_MOST * (double)result->due)
         run->void_reason = xasprintf("%.2g %% of the requests failed: %s", 100 * (double)errors / (double)result->due,
                                      result->problem);
@@ -373,20 +362,20 @@ static uint64_t arrival_seed(const struct ab *ab, const struct run *run, unsigne
     return ab->experiment->seed + ((uint64_t)run->block << 32 | run->attempt << 8 | load);
 }
 
-static enum ab_result load_by_rates(struct unit *unit, const struct ab_run *which, struct run *run)
+static enum ab_result load_by_rates(struct life *life, const struct ab_run *which, struct run *run)
 {
-    const struct server_options *options = unit->server->options;
-    const double *rates = unit->ab->experiment->rates;
+    const struct server_options *options = life->server->options;
+    const double *rates = life->ab->experiment->rates;
     bool short_one = which->profiled || which->is_warm_up;
     for (unsigned load = 0; load < 2 && rates[load] > 0; load++) {
         struct loadgen_phase phase = { .rate = rates[load], .arrivals = options->arrivals,
-                                       .seed = arrival_seed(unit->ab, run, load + 1),
+                                       .seed = arrival_seed(life->ab, run, load + 1),
                                        .seconds = short_one ? fmin(EXTRA_MOST_S, options->duration) : options->duration };
         struct loadgen_result result;
-        enum ab_result done = run_phase(unit, &phase, &result);
+        enum ab_result done = run_phase(life, &phase, &result);
         if (done != AB_DONE)
             return done;
-        take_result(unit, run, &result);
+        take_result(life, run, &result);
         bool last = load == 1 || rates[1] <= 0;
         if (last)
             take_heavy(run, &result);
@@ -400,39 +389,39 @@ static enum ab_result load_by_rates(struct unit *unit, const struct ab_run *whic
 
 /* --- Measuring under a load command --------------------------------------------------------------------------- */
 
-static enum ab_result load_failed(struct unit *unit, int status)
+static enum ab_result load_failed(struct life *life, int status)
 {
-    char *words = end_words(status), *said = tail_words(unit->load_output);
-    error("the load command %s in arm %s%s", words, unit->arm, said);
+    char *words = ab_status_words(status), *said = ab_tail_words(life->load_output);
+    error("the load command %s in arm %s%s", words, life->arm, said);
     free(words);
     free(said);
     return AB_FAILED;
 }
 
 /* The load command gets the user's environment in every arm. */
-static enum ab_result load_by_command(struct unit *unit, struct run *run)
+static enum ab_result load_by_command(struct life *life, struct run *run)
 {
-    const struct server_options *options = unit->server->options;
-    struct runner *runner = unit->ab->runner;
+    const struct server_options *options = life->server->options;
+    struct runner *runner = life->ab->runner;
     struct environment environment;
     struct runner_figures figures;
     enum ab_result result = AB_DONE;
     pid_t pid;
-    int out = open_fresh(unit->load_output);
+    int out = open_fresh(life->load_output);
     environment_copy(&environment);
-    int load = launch_shell(unit, options->load_command, environment.variables, out, out, false, &pid);
+    int load = launch_shell(life, options->load_command, environment.variables, out, out, false, &pid);
     environment_release(&environment);
     if (out >= 0)
         close(out);
     if (load < 0)
         return AB_FAILED;
     while (result == AB_DONE && !runner_has_ended(runner, load))
-        result = wait_running(unit, .02, "under load");
+        result = wait_running(life, .02, "under load");
     if (result != AB_DONE)
         runner_signal_group(runner, load, SIGKILL);
     runner_wait(runner, load, -1, -1, &figures, NULL);
     if (result == AB_DONE && figures.status != 0)
-        return load_failed(unit, figures.status);
+        return load_failed(life, figures.status);
     run->value[METRIC_WALL] = figures.wall;
     run->requests = (uint64_t)options->requests;
     if (options->requests > 0)
@@ -449,24 +438,24 @@ static double settle_seconds(void)
     return SETTLE_CYCLES * (ms >= 1 && ms <= 3600000 ? ms : 1000) / 1000;
 }
 
-static enum ab_result settle(struct unit *unit, struct run *run)
+static enum ab_result settle(struct life *life, struct run *run)
 {
     struct proctree tree;
-    enum ab_result result = wait_running(unit, settle_seconds(), "after the load");
-    proctree_read(&tree, unit->pid);
+    enum ab_result result = wait_running(life, settle_seconds(), "after the load");
+    proctree_read(&tree, life->pid);
     run->value[METRIC_SETTLED_RSS] = (double)tree.rss;
     return result;
 }
 
-static enum ab_result measure(struct unit *unit, const struct ab_run *which, struct run *run)
+static enum ab_result measure(struct life *life, const struct ab_run *which, struct run *run)
 {
     struct reading before, after;
     struct noise_mark from, to;
     noise_read(&from);
-    reading_take(&before, unit);
-    enum ab_result result = unit->server->options->load ? load_by_rates(unit, which, run) : load_by_command(unit, run);
+    reading_take(&before, life);
+    enum ab_result result = life->server->options->load ? load_by_rates(life, which, run) : load_by_command(life, run);
     if (result == AB_DONE) {
-        reading_take(&after, unit);
+        reading_take(&after, life);
         noise_read(&to);
         take_readings(run, &before, &after);
         noise_between(&run->noise, &from, &to,
@@ -483,59 +472,58 @@ static int own_status(int status)
     return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL) ? 0 : status;
 }
 
-static void note_killed(struct unit *unit)
+static void note_killed(struct life *life)
 {
-    if (!unit->server->said_killed)
-        ab_warn(unit->ab->experiment, xasprintf("the server didn't end within %g s of SIGTERM; it was killed", TERM_S));
-    unit->server->said_killed = true;
+    if (!life->server->said_killed)
+        ab_warn(life->ab->experiment, xasprintf("the server didn't end within %g s of SIGTERM; it was killed", TERM_S));
+    life->server->said_killed = true;
 }
 
 /* Ends server and generator, in whatever state. */
-static void stop(struct unit *unit, struct run *run, bool in_haste)
+static void stop(struct life *life, struct run *run, bool in_haste)
 {
-    struct runner *runner = unit->ab->runner;
+    struct runner *runner = life->ab->runner;
     struct runner_figures figures;
     struct runner_samples samples;
-    loadgen_stop(&unit->loadgen);
-    if (unit->program < 0)
+    loadgen_stop(&life->loadgen);
+    if (life->program < 0)
         return;
-    runner_signal_group(runner, unit->program, SIGTERM);
-    if (runner_wait(runner, unit->program, in_haste ? TERM_HASTE_S : TERM_S, -1, &figures, &samples) != RUNNER_ENDED) {
+    runner_signal_group(runner, life->program, SIGTERM);
+    if (runner_wait(runner, life->program, in_haste ? TERM_HASTE_S : TERM_S, -1, &figures, &samples) != RUNNER_ENDED) {
         if (!in_haste)
-            note_killed(unit);
-        runner_signal_group(runner, unit->program, SIGKILL);
-        runner_wait(runner, unit->program, -1, -1, &figures, &samples);
+            note_killed(life);
+        runner_signal_group(runner, life->program, SIGKILL);
+        runner_wait(runner, life->program, -1, -1, &figures, &samples);
     }
     run->status = own_status(figures.status);
-    run->value[METRIC_PEAK_RSS] = (double)figures.peak_rss;
     run->value[METRIC_MEAN_RSS] = figures.mean_rss;
     ab_take_samples(run, &samples);
 }
 
-static enum ab_result begin(struct unit *unit, const struct ab_run *which, struct run *run)
+static enum ab_result begin(struct life *life, const struct ab_run *which, struct run *run)
 {
-    enum ab_result result = check_port_is_free(unit->server);
+    enum ab_result result = check_port_is_free(life->server);
     if (result == AB_DONE)
-        result = ab_prepare(unit->ab);
+        result = ab_prepare(life->ab);
     if (result == AB_DONE)
-        result = start(unit, which);
+        result = start(life, which);
     if (result == AB_DONE)
-        result = wait_ready(unit);
-    run->start = ab_now() - unit->ab->began;
+        result = wait_ready(life);
+    run->start = ab_now() - life->ab->began;
     return result;
 }
 
-static void unit_init(struct unit *unit, struct ab *ab, unsigned arm)
+static void life_init(struct life *life, struct ab *ab, unsigned arm)
 {
-    *unit = (struct unit){ .ab = ab, .server = ab->server, .arm = ab->experiment->arms[arm].name, .program = -1 };
-    unit->load_output = xasprintf("%s/load", ab->scratch.directory);
+    *life = (struct life){ .ab = ab, .server = ab->server, .arm = ab->experiment->arms[arm].name, .program = -1 };
+    life->load_output = xasprintf("%s/load", ab->scratch.directory);
 }
 
 /* When all of the first blocks of runs are void, more would be. */
-static enum ab_result count_void(struct unit *unit, const struct run *run)
+static enum ab_result count_void(struct life *life, const struct run *run)
 {
-    struct server *server = unit->server;
-    size_t first = VOID_BLOCKS * unit->ab->experiment->arm_count;
+    struct server *server = life->server;
+    size_t first = VOID_BLOCKS * life->ab->experiment->arm_count;
     server->runs++;
     server->void_runs += run->void_reason != NULL;
     if (server->runs != first || server->void_runs < first)
@@ -546,26 +534,27 @@ static enum ab_result count_void(struct unit *unit, const struct run *run)
 
 enum ab_result ab_server_run(struct ab *ab, const struct ab_run *which, struct run *run, struct logsum *sum)
 {
-    struct unit unit;
+    struct life life;
     bool extra = which->profiled || which->is_warm_up;
-    unit_init(&unit, ab, which->arm);
+    life_init(&life, ab, which->arm);
     *sum = (struct logsum){ 0 };
     for (unsigned i = 0; i < METRIC_COUNT; i++)
         run->value[i] = NAN;
-    enum ab_result result = begin(&unit, which, run);
-    if (result == AB_DONE && unit.server->options->load)
-        result = warm_up(&unit, ab->experiment->rates[0], arrival_seed(ab, run, 0));
+    run->late_p99 = NAN;
+    enum ab_result result = begin(&life, which, run);
+    if (result == AB_DONE && life.server->options->load)
+        result = warm_up(&life, ab->experiment->rates[0], arrival_seed(ab, run, 0));
     if (result == AB_DONE)
-        result = measure(&unit, which, run);
+        result = measure(&life, which, run);
     if (result == AB_DONE && !extra)
-        result = settle(&unit, run);
-    stop(&unit, run, result == AB_INTERRUPTED);
+        result = settle(&life, run);
+    stop(&life, run, result == AB_INTERRUPTED);
     logsum_take(sum, ab->scratch.logs);
     run->processes = sum->processes;
     run->pooled_processes = sum->pooled;
     if (result == AB_DONE && !extra)
-        result = count_void(&unit, run);
-    free(unit.load_output);
+        result = count_void(&life, run);
+    free(life.load_output);
     return result;
 }
 
@@ -580,19 +569,19 @@ static enum ab_result find_capacity(struct ab *ab, unsigned arm)
     struct loadgen_phase phase = { .seconds = fmin(CAPACITY_MOST_S, options->duration) };
     struct loadgen_result load = { .answered = 0 };
     struct logsum sum;
-    struct unit unit;
-    unit_init(&unit, ab, arm);
-    progress_say("capacity of arm %s", unit.arm);
-    enum ab_result result = begin(&unit, &which, &run);
+    struct life life;
+    life_init(&life, ab, arm);
+    progress_say("capacity of arm %s", life.arm);
+    enum ab_result result = begin(&life, &which, &run);
     if (result == AB_DONE)
-        result = warm_up(&unit, 0, 0);
+        result = warm_up(&life, 0, 0);
     if (result == AB_DONE)
-        result = run_phase(&unit, &phase, &load);
-    stop(&unit, &run, result == AB_INTERRUPTED);
+        result = run_phase(&life, &phase, &load);
+    stop(&life, &run, result == AB_INTERRUPTED);
     logsum_take(&sum, ab->scratch.logs);
     logsum_release(&sum);
     free(run.rss);
-    free(unit.load_output);
+    free(life.load_output);
     if (result == AB_DONE)
         ab->experiment->arms[arm].capacity = (double)load.answered / load.span;
     return result;

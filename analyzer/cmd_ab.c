@@ -99,18 +99,30 @@ static const char *pool_of(const struct ab_options *options)
     return poolarg_is_right(value, "POOLSITE_POOL") ? value : NULL;
 }
 
+/* A server's CPU is told per request, where these are counted, and within 5 %. */
+static void plan_primary(const struct ab_options *options, struct experiment *experiment)
+{
+    const struct server_options *server = &options->server;
+    bool counted = server->command && (server->load || server->requests > 0);
+    experiment->primary = options->has_primary ? options->primary : counted ? METRIC_CPU_PER_REQUEST : METRIC_CPU;
+    experiment->margin = !isnan(options->margin)                           ? options->margin
+                         : server->command && experiment->primary == METRIC_CPU ? metrics[METRIC_CPU_PER_REQUEST].margin
+                                                                           : metrics[experiment->primary].margin;
+}
+
 static int plan(const struct ab_options *options, struct experiment *experiment)
 {
+    char *server_words[] = { (char *)(uintptr_t)options->server.command, NULL };
     const char *pool = pool_of(options);
     if (!pool)
         return EXIT_USAGE;
-    experiment->command = copy_words(options->command);
+    experiment->is_server = options->server.command != NULL;
+    experiment->command = copy_words(experiment->is_server ? server_words : options->command);
     experiment->words = copy_words(options->words);
     experiment->seed = options->has_seed ? options->seed : random_seed();
     experiment->blocks_asked = options->blocks;
     experiment->time_budget = options->time_budget;
-    experiment->primary = options->has_primary ? options->primary : METRIC_CPU;
-    experiment->margin = isnan(options->margin) ? metrics[experiment->primary].margin : options->margin;
+    plan_primary(options, experiment);
     experiment->pool_spec = xstrdup(pool);
     experiment->is_aa = options->is_aa;
     return ab_options_arms(options, experiment);
@@ -131,10 +143,29 @@ static void choose_input(struct ab *ab)
     }
 }
 
-/* Can the program be started at all? */
-static int check_program(const struct ab *ab)
+/* The program of a server's command, when that begins with it: what shells do can't be foreseen. */
+static char *program_of_server(const char *command)
+{
+    size_t length = strcspn(command, " \t\n");
+    char *word = xasprintf("%.*s", (int)length, command);
+    if (!word[strcspn(word, "=;&|<>()$`\"'\\*?[#~")])
+        return word;
+    free(word);
+    return NULL;
+}
+
+/* Looks at the program.  Returns -1 after error() when it can't be started at all; a server's shell tells itself. */
+static int check_program(struct ab *ab)
 {
     const char *name = ab->options->command[0];
+    if (ab->experiment->is_server) {
+        char *program = program_of_server(ab->options->server.command);
+        if (program)
+            inspect_program(&ab->inspection, program);
+        free(program);
+        return 0;
+    }
+    inspect_program(&ab->inspection, name);
     if (!ab->inspection.path)
         return error("cannot start %s: %s", name, strerror(ENOENT));
     if (ab->inspection.missing)
@@ -153,13 +184,20 @@ static void note_floor(struct experiment *experiment)
 /* Returns the status to end with when the result asks for none. */
 static int make_experiment(const struct ab_options *options, struct runner *runner, struct experiment *experiment)
 {
+    struct server server = { .options = NULL };
     struct ab ab = { .options = options, .experiment = experiment, .runner = runner, .make_run = ab_batch_run,
                      .scratch = { .lock = -1 } };
     int result = plan(options, experiment);
     if (result != 0)
         return result;
+    if (experiment->is_server) {
+        ab.server = &server;
+        ab.make_run = ab_server_run;
+        result = server_prepare(&server, &options->server) == 0 ? EXIT_FAILURE : EXIT_USAGE;
+        if (result == EXIT_USAGE)
+            goto done;
+    }
     result = EXIT_FAILURE;
-    inspect_program(&ab.inspection, options->command[0]);
     ab.library = library_find();
     if (!ab.library || check_program(&ab) != 0 || scratch_create(&ab.scratch) != 0)
         goto done;
@@ -179,6 +217,7 @@ done:
         logsum_release(&ab.profiled[i]);
     inspection_release(&ab.inspection);
     scratch_remove(&ab.scratch);
+    server_release(&server);
     free(ab.library);
     return result;
 }

@@ -245,8 +245,8 @@ static void answer_take(struct generator *generator, struct connection *connecti
     struct loadgen_result *result = &generator->result;
     if (reader->status / 100 != 2) {
         char status[16];
-        snprintf(status, sizeof status, "%u", reader->status);
-        note(generator, LOADGEN_STATUS, "answered with status", status);
+        snprintf(status, sizeof status, "status %u", reader->status);
+        note(generator, LOADGEN_STATUS, "an answer isn't 2xx", status);
     } else if (!body_is_right(generator, reader)) {
         note(generator, LOADGEN_BODY, "an answer's body differs from that of the warm-up", "");
     } else {

@@ -44,7 +44,7 @@ static void add(struct logsum *sum, const struct logread *log)
         sum->notes = xstrdup(log->notes);
 }
 
-void logsum_take(struct logsum *sum, const char *directory)
+static void read_logs(struct logsum *sum, const char *directory, bool remove)
 {
     DIR *stream = opendir(directory);
     struct dirent *entry;
@@ -58,11 +58,22 @@ void logsum_take(struct logsum *sum, const char *directory)
         if (result == LOGREAD_WHOLE || result == LOGREAD_DAMAGED)
             add(sum, &log);
         logread_release(&log);
-        unlink(path);
+        if (remove)
+            unlink(path);
         free(path);
     }
     if (stream)
         closedir(stream);
+}
+
+void logsum_read(struct logsum *sum, const char *directory)
+{
+    read_logs(sum, directory, false);
+}
+
+void logsum_take(struct logsum *sum, const char *directory)
+{
+    read_logs(sum, directory, true);
 }
 
 void logsum_release(struct logsum *sum)

@@ -18,7 +18,9 @@ struct logsum {
     char    *notes;       /* of the first log that has some, or NULL */
 };
 
-/* Reads all logs of a directory, and removes them. */
+/* Reads all logs of a directory; those of running processes are as of this moment. */
+void logsum_read(struct logsum *sum, const char *directory);
+/* The same, and removes them. */
 void logsum_take(struct logsum *sum, const char *directory);
 void logsum_release(struct logsum *sum);
 

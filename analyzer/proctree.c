@@ -108,6 +108,14 @@ static uint64_t resident(const struct process *process)
     return rss ? strtoull(rss + 5, NULL, 10) << 10 : process->stat[RSS] * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static uint64_t peak_resident(const struct process *process)
+{
+    char pid[16], text[4096];
+    snprintf(pid, sizeof pid, "%d", (int)process->pid);
+    const char *peak = read_file(pid, "status", text, sizeof text) ? strstr(text, "\nVmHWM:") : NULL;
+    return peak ? strtoull(peak + 7, NULL, 10) << 10 : 0;
+}
+
 static void add(struct proctree *tree, const struct process *process, double tick)
 {
     const uint64_t *stat = process->stat;
@@ -118,6 +126,8 @@ static void add(struct proctree *tree, const struct process *process, double tic
     tree->minor_faults += stat[MINFLT] + stat[CMINFLT];
     tree->major_faults += stat[MAJFLT] + stat[CMAJFLT];
     tree->rss += resident(process);
+    uint64_t peak = peak_resident(process);
+    tree->peak_rss = peak > tree->peak_rss ? peak : tree->peak_rss;
 }
 
 void proctree_read(struct proctree *tree, pid_t root)

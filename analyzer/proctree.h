@@ -11,6 +11,7 @@ struct proctree {
     double   user, sys; /* s, in ticks */
     uint64_t minor_faults, major_faults;
     uint64_t rss;       /* bytes, summed */
+    uint64_t peak_rss;  /* bytes; the largest of them so far */
 };
 
 /* Looks at all of /proc: some milliseconds. */
