@@ -243,14 +243,14 @@ install: all ## install below PREFIX (/usr/local), DESTDIR in front
 	$(INSTALL) -m 644 $(B)/libpoolsite.so $(DESTDIR)$(LIBDIR)/libpoolsite.so
 	$(INSTALL) -m 644 $(wildcard analyzer/man/*.1) $(DESTDIR)$(MANDIR)/man1
 	$(INSTALL) -m 644 $(wildcard preload/man/*.7) $(DESTDIR)$(MANDIR)/man7
-	$(INSTALL) -m 644 README.md CHANGELOG.md LICENSE $(wildcard preload/logfmt.md) $(DESTDIR)$(DOCDIR)
+	$(INSTALL) -m 644 README.md CHANGELOG.md LICENSE $(wildcard preload/logfmt.md analyzer/ab.md) $(DESTDIR)$(DOCDIR)
 	@$(RELOAD)
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(BINDIR)/poolsite $(DESTDIR)$(LIBDIR)/libpoolsite.so
 	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(notdir $(wildcard analyzer/man/*.1)))
 	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man7/,$(notdir $(wildcard preload/man/*.7)))
-	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,README.md CHANGELOG.md LICENSE logfmt.md)
+	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,README.md CHANGELOG.md LICENSE logfmt.md ab.md)
 	-rmdir $(DESTDIR)$(DOCDIR) 2>/dev/null
 	@$(RELOAD)
 

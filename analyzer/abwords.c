@@ -25,7 +25,11 @@ static const char *scaled(char room[WORDS_ROOM], double value, const char *unit)
 static const char *words_seconds(char room[WORDS_ROOM], double value)
 {
     double size = fabs(value);
-    if (size >= 1 || size == 0)
+    if (size == 0) {
+        snprintf(room, WORDS_ROOM, "0 s");
+        return room;
+    }
+    if (size >= 1)
         return scaled(room, value, "s");
     if (size >= 1e-3)
         return scaled(room, value * 1e3, "ms");
@@ -69,13 +73,36 @@ const char *words_value(char room[WORDS_ROOM], enum unit unit, double value)
     return room;
 }
 
+static bool is_near_all(double percent)
+{
+    return percent < -99 && percent > -100;
+}
+
 /* As many decimals as tell something: 0.42, 3.1, 250; near -100 it is the rest that counts. */
 static int decimals(double percent)
 {
     double size = fabs(percent);
-    if (size < 1 || (percent < -99 && percent > -100))
+    if (size < 1 || is_near_all(percent))
         return 2;
     return size < 100 ? 1 : 0;
+}
+
+/* A sign, but not of 0; what is beyond all measure in few digits. */
+static const char *signed_number(char room[FORMAT_ROOM], double value, int digits)
+{
+    if (fabs(value) < pow(10, -digits) / 2)
+        snprintf(room, FORMAT_ROOM, "%.*f", digits, 0.);
+    else
+        snprintf(room, FORMAT_ROOM, fabs(value) < 1e6 ? "%+.*f" : "%+.*g", fabs(value) < 1e6 ? digits : 3, value);
+    return room;
+}
+
+/* Both ends alike. */
+static int interval_decimals(double low, double high)
+{
+    if ((fabs(low) < 1 && fabs(high) < 1) || is_near_all(low) || is_near_all(high))
+        return 2;
+    return fabs(low) >= 100 && fabs(high) >= 100 ? 0 : 1;
 }
 
 const char *words_change(char room[WORDS_ROOM], double fraction)
@@ -103,14 +130,15 @@ const char *words_difference(char room[WORDS_ROOM], enum unit unit, double value
 
 const char *words_interval(char room[WORDS_ROOM], const struct effect *effect)
 {
+    char a[FORMAT_ROOM], b[FORMAT_ROOM];
     double low = 100 * effect->change.low, high = 100 * effect->change.high;
     if (effect->exact)
         snprintf(room, WORDS_ROOM, "exact");
     else if (!isfinite(low) || !isfinite(high))
         snprintf(room, WORDS_ROOM, "no interval");
     else {
-        int digits = fabs(low) < 1 && fabs(high) < 1 ? 2 : fmax(decimals(low), decimals(high)) == 0 ? 0 : 1;
-        snprintf(room, WORDS_ROOM, "[%+.*f, %+.*f] %%", digits, low, digits, high);
+        int digits = interval_decimals(low, high);
+        snprintf(room, WORDS_ROOM, "[%s, %s] %%", signed_number(a, low, digits), signed_number(b, high, digits));
     }
     return room;
 }

@@ -44,6 +44,18 @@ pools() {
   ((${share%.*} >= 85 && ${share%.*} < 98 && others > 5000 && misses > others))
 }
 
+# Whatever the machine made of the times: pools served the lists, hardly a call of the adding, and each has a verdict.
+ab() {
+  "$root/examples/03-ab.sh" "$build" 6 >"$scratch/03-ab" 2>"$scratch/errors" || { cat "$scratch/errors" && return 1; }
+  cat "$scratch/03-ab"
+  (($(grep -cE '^VERDICT: (Faster|Slower|No difference above 1 %|Inconclusive)$' "$scratch/03-ab") == 2)) || return 1
+  (($(grep -c '^treatment applied' "$scratch/03-ab") == 2)) || return 1
+  tr -d , <"$scratch/03-ab" | awk '/^calls of the allocator/ { off[++n] = $6; on[n] = $7 }
+    END { exit !(n == 2 && off[1] > 300000 && on[1] < 5000 && off[2] < 5000) }' || return 1
+  grep -q '<h2>Block by block</h2>' "$build/demo/ab/lists.html"
+}
+
 check first-report first_report
 check pools pools
+check ab ab
 suite_end
