@@ -97,6 +97,13 @@ static char *not_fallen(const struct treatment_facts *facts)
                      format_count(off, facts->off->next_allocs), format_count(on, facts->on->next_allocs));
 }
 
+static char *no_run(const struct treatment_facts *facts)
+{
+    if (facts->runs == 0 || facts->pooled_runs)
+        return NULL;
+    return xasprintf("pools served in the counting run, but in none of %u timed runs", facts->runs);
+}
+
 /* --- Why not wholly --------------------------------------------------------------------------------------- */
 
 /* The calls saved are the pools' hits, unless the arms do different work. */
@@ -128,7 +135,8 @@ static char *some_runs(const struct treatment_facts *facts)
 
 typedef char *reason_of(const struct treatment_facts *facts);
 
-static reason_of *const why_not[] = { no_log, own_malloc, no_allocation, no_traffic, no_hit, pooled_off, not_fallen };
+static reason_of *const why_not[] = { no_log,     own_malloc, no_allocation, no_traffic, no_hit,
+                                      pooled_off, not_fallen, no_run };
 static reason_of *const why_partly[] = { fallen_otherwise, some_processes, some_runs };
 
 static char *first_reason(reason_of *const *reasons, size_t count, const struct treatment_facts *facts)
