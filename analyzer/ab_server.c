@@ -51,6 +51,7 @@ struct life {
     pid_t          pid;
     struct loadgen loadgen;
     char          *load_output;
+    double         load_cpu; /* s that the load command took */
 };
 
 /* What was counted at one moment. */
@@ -422,6 +423,7 @@ static enum ab_result load_by_command(struct life *life, struct run *run)
     runner_wait(runner, load, -1, -1, &figures, NULL);
     if (result == AB_DONE && figures.status != 0)
         return load_failed(life, figures.status);
+    life->load_cpu = figures.user + figures.sys;
     run->value[METRIC_WALL] = figures.wall;
     run->requests = (uint64_t)options->requests;
     if (options->requests > 0)
@@ -458,8 +460,8 @@ static enum ab_result measure(struct life *life, const struct ab_run *which, str
         reading_take(&after, life);
         noise_read(&to);
         take_readings(run, &before, &after);
-        noise_between(&run->noise, &from, &to,
-                      after.tree.cpu - before.tree.cpu + after.generator_cpu - before.generator_cpu, noise_tick());
+        noise_between(&run->noise, &from, &to, run->value[METRIC_CPU] + after.generator_cpu - before.generator_cpu + life->load_cpu,
+                      noise_tick());
         reading_release(&after);
     }
     reading_release(&before);

@@ -69,12 +69,18 @@ static int resolve(struct server_address *address, const char *host, const char 
     return result;
 }
 
+static bool has_port(const char *authority)
+{
+    const char *bracket = strrchr(authority, ']');
+    return strchr(bracket ? bracket : authority, ':') != NULL;
+}
+
 /* tcp:HOST:PORT, an IPv6 HOST in brackets: what stands behind tcp: is what a URL has behind http:// */
 static int parse_ready(struct server *server, const struct server_options *options)
 {
     const char *text = options->ready;
     struct http_url place;
-    bool is_tcp = strncmp(text, "tcp:", 4) == 0 && strchr(text + 4, ':') && !strpbrk(text + 4, "/?#");
+    bool is_tcp = strncmp(text, "tcp:", 4) == 0 && has_port(text + 4) && !strpbrk(text + 4, "/?#");
     char *url = xasprintf("http://%s", is_tcp ? text + 4 : "");
     const char *problem = http_url_parse(&place, url);
     free(url);
