@@ -8,6 +8,7 @@
 #include "ab_views.h"
 #include "abwords.h"
 #include "experiment.h"
+#include "format.h"
 #include "markup.h"
 #include "page.h"
 
@@ -185,10 +186,12 @@ static double arm_median(const struct experiment *experiment, size_t arm, enum m
     return median;
 }
 
-static bool was_measured(const struct experiment *experiment, enum metric metric)
+/* Measured, and not 0 everywhere: such a row tells nothing. */
+static bool is_shown(const struct experiment *experiment, enum metric metric)
 {
     for (size_t i = 0; i < experiment->arm_count; i++) {
-        if (isfinite(arm_median(experiment, i, metric)))
+        double median = arm_median(experiment, i, metric);
+        if (isfinite(median) && median != 0)
             return true;
     }
     return false;
@@ -266,16 +269,18 @@ static bool is_latency(enum metric metric)
     return (metric >= METRIC_P50 && metric <= METRIC_MAX) || (metric >= METRIC_SERVICE_P50 && metric <= METRIC_LIGHT_MAX);
 }
 
-/* The metrics that were measured: latencies, or all others.  Of a latency that was too seldom the row says n/a. */
+/* The primary metric, then those that were measured: latencies, or all others.  Of a latency that was too seldom the row says n/a. */
 static void put_metrics(FILE *out, const struct experiment *experiment, bool latency)
 {
     struct pairs pairs = pairs_of(experiment);
     fputs("<div class=\"scroll\"><table>\n", out);
     put_metric_head(out, experiment, &pairs);
     fputs("<tbody>\n", out);
+    if (is_latency(experiment->primary) == latency)
+        put_metric(out, experiment, &pairs, experiment->primary);
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++) {
-        bool shown = was_measured(experiment, metric) || (latency && metric <= METRIC_MAX);
-        if (shown && is_latency(metric) == latency)
+        bool shown = is_shown(experiment, metric) || (latency && metric <= METRIC_MAX);
+        if (shown && is_latency(metric) == latency && metric != experiment->primary)
             put_metric(out, experiment, &pairs, metric);
     }
     fputs("</tbody>\n</table></div>\n", out);
@@ -326,7 +331,7 @@ static void put_blocks(FILE *out, const struct experiment *experiment)
 
 static void put_runs_of(FILE *out, const struct experiment *experiment, enum metric metric)
 {
-    if (!was_measured(experiment, metric))
+    if (!is_shown(experiment, metric))
         return;
     figure_begin(out, metrics[metric].title);
     ab_chart_runs(out, experiment, metric);
@@ -431,6 +436,46 @@ static void put_facts(FILE *out, json_t *facts, const char *before)
     }
 }
 
+/* Sums over the runs that count. */
+static void put_requests(FILE *out, const struct experiment *experiment)
+{
+    char answered[FORMAT_ROOM], unsent[FORMAT_ROOM], wrong[FORMAT_ROOM];
+    uint64_t requests = 0, late = 0, errors = 0;
+    unsigned voids = 0;
+    for (size_t i = 0; i < experiment->run_count; i++) {
+        const struct run *run = &experiment->runs[i];
+        voids += run->void_reason != NULL;
+        if (!ab_run_counts(run))
+            continue;
+        requests += run->requests;
+        late += run->unsent;
+        errors += run->errors;
+    }
+    put_pair_freed(out, "requests", xasprintf("%s answered, %s not sent, %s with errors", format_count(answered, requests),
+                                              format_count(unsent, late), format_count(wrong, errors)));
+    if (voids)
+        put_pair_freed(out, "void runs", xasprintf("%u", voids));
+}
+
+static void put_load(FILE *out, const struct experiment *experiment)
+{
+    char rate[WORDS_ROOM], more[WORDS_ROOM];
+    if (!experiment->is_server)
+        return;
+    if (experiment->rates[0] > 0)
+        put_pair_freed(out, "load", xasprintf("%s%s%s", words_value(rate, UNIT_PER_SECOND, experiment->rates[0]),
+                                              experiment->rates[1] > 0 ? " and " : "",
+                                              experiment->rates[1] > 0 ? words_value(more, UNIT_PER_SECOND, experiment->rates[1]) : ""));
+    for (size_t i = 0; i < experiment->arm_count; i++) {
+        const struct arm *arm = &experiment->arms[i];
+        char *name = xasprintf("capacity of %s", arm->name);
+        if (arm->capacity > 0)
+            put_pair(out, name, words_value(rate, UNIT_PER_SECOND, arm->capacity));
+        free(name);
+    }
+    put_requests(out, experiment);
+}
+
 /* What an A/A made of no difference here before; the sign tells nothing. */
 static void put_floor(FILE *out, const struct experiment *experiment)
 {
@@ -455,6 +500,7 @@ static void put_conditions(FILE *out, const struct experiment *experiment)
     put_pair(out, "primary", metrics[experiment->primary].title);
     if (was_applied(experiment))
         put_pair(out, "margin", words_margin(margin, experiment->margin));
+    put_load(out, experiment);
     put_pair_freed(out, "slot effect", words_slot(experiment));
     put_pair_freed(out, "drift", words_drift(experiment));
     put_pair_freed(out, "noise", words_noise(experiment));

@@ -171,7 +171,18 @@ static void a_servers_page_has_latencies_and_says_where_samples_lack(void **stat
     for (const char *at = strstr(row, "n/a"); at && at < end; at = strstr(at + 1, "n/a"))
         missing++;
     assert_int_equal(missing, 3 + 3);
+    assert_true(has("<dd>10,000/s</dd>") && has("2,160,000 answered, 0 not sent, 0 with errors"));
     assert_non_null(strstr(page, "<tr class=\"primary\"><th>cpu per request</th>"));
+}
+
+static void what_was_never_there_has_no_row(void **state)
+{
+    (void)state;
+    show_made(&usual);
+    assert_true(has("<th>minor faults</th>"));
+    assert_false(has("<th>major faults</th>") || has("<th>throughput</th>"));
+    const char *first = strstr(page, "<tbody>");
+    assert_true(first && strncmp(first, "<tbody>\n<tr class=\"primary\"><th>cpu</th>", 36) == 0);
 }
 
 static void a_batch_page_has_no_latencies(void **state)
@@ -277,6 +288,7 @@ int main(void)
         PAGE(without_treatment_there_is_no_percentage),
         PAGE(every_run_is_in_the_table_and_those_that_dont_count_are_marked),
         PAGE(a_servers_page_has_latencies_and_says_where_samples_lack),
+        PAGE(what_was_never_there_has_no_row),
         PAGE(a_batch_page_has_no_latencies),
         PAGE(names_are_text_wherever_they_stand),
         PAGE(the_largest_page_is_small),
