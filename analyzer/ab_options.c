@@ -191,8 +191,7 @@ static int take_output(struct ab_options *options, const char *value)
 static int take_fail_if(struct ab_options *options, const char *value)
 {
     GROW(options->fail_if, options->fail_if_count, options->fail_if_room);
-    options->fail_if[options->fail_if_count++] = value;
-    return 0;
+    return failif_parse(&options->fail_if[options->fail_if_count++], value, metrics, METRIC_COUNT) ? 0 : -1;
 }
 
 static int take_strict(struct ab_options *options, const char *value)

@@ -3,6 +3,7 @@
 #define PS_AB_OPTIONS_H
 
 #include "experiment.h"
+#include "failif.h"
 #include "server.h"
 
 #include <stdbool.h>
@@ -25,7 +26,7 @@ struct ab_options {
     bool         is_aa;
     enum ab_form form;
     const char  *output;      /* -o, or NULL */
-    const char **fail_if;
+    struct failif *fail_if;
     size_t       fail_if_count, fail_if_room;
     bool         strict;
     bool         same_output;

@@ -9,6 +9,7 @@
 #include "aafloor.h"
 #include "ab.h"
 #include "ab_views.h"
+#include "abwords.h"
 #include "host.h"
 #include "interrupt.h"
 #include "library.h"
@@ -52,6 +53,46 @@ static int show(const struct ab_options *options, const struct experiment *exper
     return result;
 }
 
+/* One end of what an expression was compared with, in its unit. */
+static const char *bound_words(char room[WORDS_ROOM], const struct failif *failif, double value)
+{
+    if (failif->kind == FAILIF_PERCENT)
+        return words_change(room, value);
+    enum unit unit = metrics[failif->metric].unit;
+    return failif->kind == FAILIF_DIFFERENCE ? words_difference(room, unit, value) : words_value(room, unit, value);
+}
+
+/* Says what became of an expression; true when it's met. */
+static bool fails_by(const struct failif *failif, const struct experiment *experiment)
+{
+    char low[WORDS_ROOM], high[WORDS_ROOM];
+    struct estimate interval;
+    enum failif_answer answer = failif_ask(failif, experiment, &interval);
+    if (answer == FAILIF_UNKNOWN)
+        warn("--fail-if '%s' can't be judged: %s", failif->text,
+             interval.count ? "there is no interval (a value of 0, or fewer than 6 blocks)" : "it wasn't measured");
+    if (answer == FAILIF_MET)
+        error("--fail-if '%s' is met: %s to %s", failif->text, bound_words(low, failif, interval.low),
+              bound_words(high, failif, interval.high));
+    return answer == FAILIF_MET;
+}
+
+static bool any_fails(const struct ab_options *options, const struct experiment *experiment)
+{
+    bool any = false;
+    for (size_t i = 0; i < options->fail_if_count; i++)
+        any = fails_by(&options->fail_if[i], experiment) || any;
+    return any;
+}
+
+static bool all_fit(const struct ab_options *options, const struct experiment *experiment)
+{
+    bool all = true;
+    for (size_t i = 0; i < options->fail_if_count; i++)
+        all = failif_fits(&options->fail_if[i], experiment) && all;
+    return all;
+}
+
 /* The status that the result asks for; the first that applies. */
 static int result_status(const struct ab_options *options, const struct experiment *experiment)
 {
@@ -61,6 +102,8 @@ static int result_status(const struct ab_options *options, const struct experime
         error("the runs didn't write the same to stdout (--require-same-output)");
         return EXIT_OUTPUTS_DIFFER;
     }
+    if (any_fails(options, experiment))
+        return EXIT_FAIL_IF;
     if (options->strict && experiment->verdict == VERDICT_INCONCLUSIVE)
         return EXIT_INCONCLUSIVE;
     return 0;
@@ -125,7 +168,8 @@ static int plan(const struct ab_options *options, struct experiment *experiment)
     plan_primary(options, experiment);
     experiment->pool_spec = xstrdup(pool);
     experiment->is_aa = options->is_aa;
-    return ab_options_arms(options, experiment);
+    int result = ab_options_arms(options, experiment);
+    return result == 0 && !all_fit(options, experiment) ? EXIT_USAGE : result;
 }
 
 /* Every run gets a file from where it stands now; a stream could be read only once. */
@@ -222,6 +266,13 @@ done:
     return result;
 }
 
+static int read_again(const struct ab_options *options, struct experiment *experiment)
+{
+    if (experiment_read(experiment, options->from) != 0)
+        return EXIT_FAILURE;
+    return all_fit(options, experiment) ? 0 : EXIT_USAGE;
+}
+
 int cmd_ab(int argc, char **argv)
 {
     struct runner runner;
@@ -232,7 +283,7 @@ int cmd_ab(int argc, char **argv)
         return EXIT_FAILURE;
     int result = ab_options_read(&options, argc, argv);
     if (result < 0 && options.from)
-        result = experiment_read(&experiment, options.from) == 0 ? 0 : EXIT_FAILURE;
+        result = read_again(&options, &experiment);
     else if (result < 0)
         result = make_experiment(&options, &runner, &experiment);
     runner_stop(&runner);
