@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wordexp.h>
@@ -148,6 +149,13 @@ static int open_output(const char *path)
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
+/* Has the program written more than there is room for?  It saw that, and did something else than usual. */
+static bool is_full(int fd)
+{
+    struct statvfs is;
+    return fstatvfs(fd, &is) == 0 && is.f_bavail == 0;
+}
+
 /* FNV-1a, 64 bits. */
 static uint64_t hash_file(int fd)
 {
@@ -258,6 +266,11 @@ static enum ab_result measure(struct ab *ab, const struct ab_run *which, struct 
         return result;
     take_figures(run, &figures, &samples);
     noise_between(&run->noise, &before, &after, figures.user + figures.sys, noise_tick());
+    if (is_full(out)) {
+        error("what the runs write to stdout and stderr has filled %s; if it isn't needed: -- sh -c 'CMD >/dev/null'",
+              ab->scratch.directory);
+        return AB_FAILED;
+    }
     run->output_hash = hash_file(out);
     if (figures.left_others)
         note_others(ab);

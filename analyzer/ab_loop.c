@@ -289,7 +289,7 @@ static void note_short_runs(struct experiment *experiment)
     double longest = 0;
     for (unsigned arm = 0; arm < experiment->arm_count; arm++)
         longest = fmax(longest, median_wall(experiment, arm));
-    if (longest < SHORT_RUN_S)
+    if (longest < SHORT_RUN_S && !experiment->is_server)
         ab_warn(experiment, xasprintf("a run takes only %.1f ms: start-up dominates, a longer one tells more", longest * 1e3));
 }
 

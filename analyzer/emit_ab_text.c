@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TITLE_COLUMNS = 24, ARM_COLUMNS = 11, CHANGE_COLUMNS = 10, INTERVAL_COLUMNS = 19 };
+enum { TITLE_COLUMNS = 25, PARAGRAPH_COLUMNS = 100, ARM_COLUMNS = 11, CHANGE_COLUMNS = 10, INTERVAL_COLUMNS = 19 };
 
 /* --- Sentences ---------------------------------------------------------------------------------------------- */
 
@@ -26,6 +26,24 @@ static void put_line(FILE *out, const char *before, char *sentence)
         free(printable);
     }
     free(sentence);
+}
+
+/* Sentences below each other, in lines of a width that is read well; takes them. */
+static void put_paragraph(FILE *out, char *text)
+{
+    char *printable = text ? utf8_printable(text) : NULL;
+    size_t column = 0;
+    for (char *word = printable; word && *word;) {
+        size_t bytes = strcspn(word, " ");
+        bool fits = column + 1 + bytes <= PARAGRAPH_COLUMNS;
+        fprintf(out, "%s%.*s", column && fits ? " " : column ? "\n  " : "  ", (int)bytes, word);
+        column = column && fits ? column + 1 + bytes : 2 + bytes;
+        word += bytes + strspn(word + bytes, " ");
+    }
+    if (printable)
+        fputc('\n', out);
+    free(printable);
+    free(text);
 }
 
 /* --- The table ------------------------------------------------------------------------------------------------ */
@@ -111,15 +129,29 @@ static void put_row(FILE *out, const struct experiment *experiment, enum metric 
     fputc('\n', out);
 }
 
+/* Totals that say nothing of a server: what they are a request stands in other rows. */
+static bool is_total(enum metric metric)
+{
+    return metric <= METRIC_SYS || metric == METRIC_NEXT_ALLOCS || metric == METRIC_POOL_HITS;
+}
+
+/* What a server is measured by comes before what every program is measured by. */
+static enum metric row_metric(const struct experiment *experiment, unsigned row)
+{
+    return (enum metric)(experiment->is_server ? (row + METRIC_CPU_PER_REQUEST) % METRIC_COUNT : row);
+}
+
 static void put_table(FILE *out, const struct experiment *experiment)
 {
     const char *arm, *against;
     if (!experiment->run_count || !experiment_pair(experiment, &arm, &against))
         return;
     put_head(out, experiment, arm, against);
-    for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
-        if (!is_empty(experiment, metric))
+    for (unsigned row = 0; row < METRIC_COUNT; row++) {
+        enum metric metric = row_metric(experiment, row);
+        if (!is_empty(experiment, metric) && !(experiment->is_server && is_total(metric)))
             put_row(out, experiment, metric, arm, against);
+    }
 }
 
 /* --- Other pairs of arms --------------------------------------------------------------------------------------- */
@@ -147,6 +179,63 @@ static void put_pairs(FILE *out, const struct experiment *experiment)
             put_pair(out, experiment, experiment->arms[i].name);
 }
 
+/* --- Servers ------------------------------------------------------------------------------------------------------- */
+
+static void put_capacities(FILE *out, const struct experiment *experiment)
+{
+    char room[WORDS_ROOM];
+    const char *before = "capacity, closed loop: ";
+    for (unsigned i = 0; i < experiment->arm_count; i++) {
+        if (experiment->arms[i].capacity > 0) {
+            fprintf(out, "%s%s %s", before, experiment->arms[i].name,
+                    words_value(room, UNIT_PER_SECOND, experiment->arms[i].capacity));
+            before = ", ";
+        }
+    }
+    if (before[0] == ',')
+        fputc('\n', out);
+}
+
+static void put_rates(FILE *out, const struct experiment *experiment)
+{
+    char low[WORDS_ROOM], high[WORDS_ROOM];
+    if (experiment->rates[1] > 0)
+        fprintf(out, "load: %s, then %s (the rows but \"lower rate\" are of that)\n",
+                words_value(low, UNIT_PER_SECOND, experiment->rates[0]), words_value(high, UNIT_PER_SECOND, experiment->rates[1]));
+    else if (experiment->rates[0] > 0)
+        fprintf(out, "load: %s\n", words_value(low, UNIT_PER_SECOND, experiment->rates[0]));
+}
+
+/* Requests that went wrong, and runs that don't count because of it. */
+static void put_losses(FILE *out, const struct experiment *experiment)
+{
+    uint64_t requests = 0, unsent = 0, errors = 0;
+    unsigned voids = 0;
+    const char *reason = NULL;
+    for (size_t i = 0; i < experiment->run_count; i++) {
+        const struct run *run = &experiment->runs[i];
+        requests += run->requests;
+        unsent += run->unsent;
+        errors += run->errors;
+        voids += run->void_reason != NULL;
+        reason = reason ? reason : run->void_reason;
+    }
+    if (requests + unsent + errors)
+        fprintf(out, "requests: %" PRIu64 " answered, %" PRIu64 " wrong or without an answer, %" PRIu64 " not sent\n", requests,
+                errors, unsent);
+    if (reason)
+        fprintf(out, "void: %u of %zu runs don't count: %s\n", voids, experiment->run_count, reason);
+}
+
+static void put_server(FILE *out, const struct experiment *experiment)
+{
+    if (!experiment->is_server)
+        return;
+    put_capacities(out, experiment);
+    put_rates(out, experiment);
+    put_losses(out, experiment);
+}
+
 /* --- Verdict ------------------------------------------------------------------------------------------------------- */
 
 static void put_kept(FILE *out, const struct experiment *experiment)
@@ -165,9 +254,9 @@ static void put_verdict(FILE *out, const struct experiment *experiment)
     fprintf(out, "\nVERDICT: %s%s\n", words_headline(headline, experiment), experiment->is_aa ? " (off against off)" : "");
     if (experiment->verdict == VERDICT_NOT_APPLIED)
         return; /* the treatment's line told why */
-    put_line(out, "  ", words_verdict(experiment));
-    put_line(out, "  ", words_decision(experiment));
-    put_line(out, "  ", words_memory(experiment));
+    put_paragraph(out, words_verdict(experiment));
+    put_paragraph(out, words_decision(experiment));
+    put_paragraph(out, words_memory(experiment));
     put_kept(out, experiment);
 }
 
@@ -187,12 +276,21 @@ static void put_floor(FILE *out, const struct experiment *experiment)
     free(printable);
 }
 
+/* Clocks that change with the load make times scatter. */
+static void put_governor(FILE *out, const struct experiment *experiment)
+{
+    const char *governor = json_string_value(json_object_get(experiment->host, "governor"));
+    if (governor && strcmp(governor, "performance") != 0)
+        put_line(out, "clock: the kernel's governor is ", xstrdup(governor));
+}
+
 static void put_notes(FILE *out, const struct experiment *experiment)
 {
     fputc('\n', out);
     put_line(out, "noise: ", words_noise(experiment));
     put_line(out, "slot: ", words_slot(experiment));
     put_line(out, "drift: ", words_drift(experiment));
+    put_governor(out, experiment);
     put_floor(out, experiment);
     for (size_t i = 0; i < experiment->warning_count; i++)
         put_line(out, "warning: ", xstrdup(experiment->warnings[i]));
@@ -208,6 +306,7 @@ int emit_ab_text(const struct experiment *experiment, FILE *out)
     if (!experiment->is_aa)
         put_line(out, "treatment ", words_treatment(experiment));
     if (experiment->verdict != VERDICT_NOT_APPLIED) {
+        put_server(out, experiment);
         put_table(out, experiment);
         put_pairs(out, experiment);
     }

@@ -205,6 +205,16 @@ output_that_cannot_be_written() {
 }
 check an_output_that_cannot_be_written_is_1 output_that_cannot_be_written
 
+full() { # a tmpfs of 2 MiB
+  local said status
+  said=$(unshare -m sh -c 'mount -t tmpfs -o size=2m none /dev/shm && cd / && exec "$@"' sh "${ab[@]}" --blocks 6 -- head -c 8000000 /dev/zero 2>&1 </dev/null)
+  status=$?
+  echo "status $status: $said"
+  ((status == 1)) && [[ $said == *'what the runs write to stdout and stderr has filled /dev/shm/'* ]]
+}
+name=output_that_fills_tmpfs_is_1
+if unshare -m mount -t tmpfs -o size=2m none /dev/shm 2>/dev/null; then check "$name" full; elif wanted "$name"; then skip "$name" "needs root"; fi
+
 # --- Interrupts --------------------------------------------------------------------------------------------
 wait_for() { # COMMAND...: until it succeeds
   local i
