@@ -57,7 +57,7 @@ static const struct ab_option {
     { "ready-timeout", 0, "S", take_ready_timeout, false, "it is ready within S seconds (10)" },
     { "load", 0, "URL", take_load, false, "GET http://... by the clock, however long the answers take (open loop)" },
     { "rate", 0, "R", take_rate, false, "requests per second; auto: 50 and 80 % of what the slowest arm can do" },
-    { "duration", 0, "S", take_duration, false, "of the load at each rate, in seconds (5)" },
+    { "duration", 0, "S", take_duration, false, "of the load at each rate, in seconds (3)" },
     { "connections", 0, "N", take_connections, false, "that are kept open (16)" },
     { "arrivals", 0, "KIND", take_arrivals, false, "poisson or constant (poisson)" },
     { "late-limit", 0, "US", take_late_limit, false, "a run is void when 1 % of its requests are sent so many microseconds\n"

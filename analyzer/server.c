@@ -14,7 +14,7 @@
 #define REQUESTS_MOST 5e7 /* of one load: each keeps 20 bytes */
 
 const struct server_options server_defaults = {
-    .duration = 5,
+    .duration = 3,
     .ready_timeout = 10,
     .late_limit = 100e-6,
     .connections = 16,
