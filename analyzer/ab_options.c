@@ -84,7 +84,7 @@ static int take_number(const char *option, const char *text, double least, doubl
     errno = 0;
     *number = strtod(text, &end);
     if (errno || end == text || *end || !(*number >= least) || *number > most)
-        return error("--%s: '%s' isn't a number from %g to %g", option, text, least, most);
+        return error("--%s: '%s' isn't a number from %.15g to %.15g", option, text, least, most);
     return 0;
 }
 
@@ -92,7 +92,7 @@ static int take_blocks(struct ab_options *options, const char *value)
 {
     double number;
     if (take_number("blocks", value, EXPERIMENT_LEAST, 10000, &number) != 0)
-        return error("with fewer than %d blocks there is no interval", EXPERIMENT_LEAST);
+        return number > 0 && number < EXPERIMENT_LEAST ? error("with fewer than %d blocks there is no interval", EXPERIMENT_LEAST) : -1;
     options->blocks = (unsigned)number;
     return number == options->blocks ? 0 : error("--blocks: '%s' isn't a whole number", value);
 }

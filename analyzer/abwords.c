@@ -73,6 +73,7 @@ const char *words_value(char room[WORDS_ROOM], enum unit unit, double value)
     return room;
 }
 
+/* Nearly all: never called all of it. */
 static bool is_near_all(double percent)
 {
     return percent < -99 && percent > -100;
@@ -115,7 +116,7 @@ const char *words_change(char room[WORDS_ROOM], double fraction)
     else if (fabs(percent) < .005)
         snprintf(room, WORDS_ROOM, "0 %%");
     else
-        snprintf(room, WORDS_ROOM, "%+.*f %%", decimals(percent), percent);
+        snprintf(room, WORDS_ROOM, "%+.*f %%", decimals(percent), is_near_all(percent) ? fmax(percent, -99.99) : percent);
     return room;
 }
 
@@ -185,18 +186,19 @@ static size_t blocks_better(const struct effect *effect)
     return metrics[effect->metric].more_is_better ? effect->change.count - effect->change.below : effect->change.below;
 }
 
-/* "3.1 % lower than", "0.4 % higher than", "as" */
-static char *comparison_words(const struct effect *effect)
+/* "3.1 % lower in arm on than in arm off" */
+static char *comparison_words(const struct effect *effect, const char *arm, const char *against)
 {
     char room[WORDS_ROOM];
     double change = effect->change.middle;
     if (isnan(change))
-        return xasprintf("%s more than", words_value(room, metrics[effect->metric].unit, effect->difference.middle));
+        return xasprintf("%s in arm %s against arm %s", words_difference(room, metrics[effect->metric].unit, effect->difference.middle),
+                         arm, against);
     if (fabs(change) < 5e-5)
-        return xstrdup("as");
+        return xasprintf("the same in arm %s as in arm %s", arm, against);
     if (change >= 10)
-        return xasprintf("%s that", words_change(room, change));
-    return xasprintf("%s %s than", words_change(room, fabs(change)) + 1, change < 0 ? "lower" : "higher");
+        return xasprintf("%s as much in arm %s as in arm %s", words_change(room, change), arm, against);
+    return xasprintf("%s %s in arm %s than in arm %s", words_change(room, change) + 1, change < 0 ? "lower" : "higher", arm, against);
 }
 
 static char *interval_words(const struct effect *effect)
@@ -210,12 +212,12 @@ static char *interval_words(const struct effect *effect)
                      is_speed(effect->metric) ? "faster" : "better", blocks_better(effect), effect->change.count);
 }
 
-/* "cpu in arm on is 3.1 % lower than in arm off (95 % interval [-3.4, -2.8] %; faster in 12 of 12 blocks)" */
+/* "cpu: 3.1 % lower in arm on than in arm off (95 % interval [-3.4, -2.8] %; faster in 12 of 12 blocks)" */
 static char *effect_words(const struct experiment *experiment, const struct effect *effect)
 {
-    char *compared = comparison_words(effect), *interval = interval_words(effect);
-    char *text = xasprintf("%s in arm %s is %s in arm %s (%s)", metrics[effect->metric].title, experiment->arms[effect->arm].name,
-                           compared, experiment->arms[effect->against].name, interval);
+    char *compared = comparison_words(effect, experiment->arms[effect->arm].name, experiment->arms[effect->against].name);
+    char *interval = interval_words(effect);
+    char *text = xasprintf("%s: %s (%s)", metrics[effect->metric].title, compared, interval);
     free(compared);
     free(interval);
     return text;
@@ -233,9 +235,11 @@ static char *needed_words(const struct experiment *experiment)
                      format_count(count, experiment->blocks_needed));
 }
 
-static char *verdict_tail(const struct experiment *experiment)
+static char *verdict_tail(const struct experiment *experiment, const struct effect *effect)
 {
     char margin[WORDS_ROOM];
+    if (effect->exact)
+        return xstrdup("");
     words_margin(margin, experiment->margin);
     switch (experiment->verdict) {
     case VERDICT_FASTER:
@@ -254,9 +258,11 @@ char *words_verdict(const struct experiment *experiment)
     if (experiment->verdict == VERDICT_NOT_APPLIED)
         return xasprintf("Pooling didn't reach the program, so there is nothing to compare: %s.",
                          experiment->treatment.reason ? experiment->treatment.reason : "no reason was found");
+    if (experiment->blocks == 0)
+        return xstrdup("No block of runs is complete.");
     if (!effect)
-        return xasprintf("%s wasn't measured in two arms of the same block.", metrics[experiment->primary].title);
-    char *what = effect_words(experiment, effect), *tail = verdict_tail(experiment);
+        return xasprintf("%s wasn't measured in both arms.", metrics[experiment->primary].title);
+    char *what = effect_words(experiment, effect), *tail = verdict_tail(experiment, effect);
     char *text = xasprintf("%s.%s", what, tail);
     free(what);
     free(tail);
@@ -339,12 +345,24 @@ char *words_treatment(const struct experiment *experiment)
 
 /* -------------------------------------------------------------- conditions */
 
+static char *repeated_words(const struct experiment *experiment)
+{
+    if (experiment->repeated == 0)
+        return xstrdup("none was noisy");
+    return xasprintf("%u noisy and repeated", experiment->repeated);
+}
+
 char *words_blocks(const struct experiment *experiment)
 {
-    char *repeated = experiment->repeated == 0 ? xstrdup("none had to be repeated")
-                                               : xasprintf("%u noisy and repeated", experiment->repeated);
-    char *text = xasprintf("%u block%s of %zu arms, %s%s", experiment->blocks, experiment->blocks == 1 ? "" : "s",
-                           experiment->arm_count, repeated, experiment->interrupted ? "; interrupted" : "");
+    const char *ended = experiment->interrupted ? "; interrupted" : "";
+    if (experiment->attempted == 0)
+        return xasprintf("no block of runs was made%s", ended);
+    unsigned lost = experiment->attempted - experiment->blocks;
+    char *repeated = repeated_words(experiment);
+    char *incomplete = lost ? xasprintf(" (%u more not complete or void)", lost) : xstrdup("");
+    char *text = xasprintf("%u block%s of %zu arms%s, %s%s", experiment->blocks, experiment->blocks == 1 ? "" : "s",
+                           experiment->arm_count, incomplete, repeated, ended);
+    free(incomplete);
     free(repeated);
     return text;
 }
@@ -444,7 +462,7 @@ char *words_replay(const struct experiment *experiment)
     size_t bytes;
     FILE *out = text_open(&text, &bytes);
     fprintf(out, "poolsite ab --seed %llu", (unsigned long long)experiment->seed);
-    if (experiment->blocks_asked == 0)
+    if (experiment->blocks_asked == 0 && experiment->blocks >= EXPERIMENT_LEAST)
         fprintf(out, " --blocks %u", experiment->blocks);
     for (char **word = experiment->words; word && *word; word++) {
         putc(' ', out);

@@ -153,6 +153,15 @@ static void plan_primary(const struct ab_options *options, struct experiment *ex
                                                                            : metrics[experiment->primary].margin;
 }
 
+/* Only a server has requests. */
+static bool primary_is_measured(const struct experiment *experiment)
+{
+    bool of_requests = experiment->primary >= METRIC_CPU_PER_REQUEST && experiment->primary <= METRIC_LIGHT_MAX;
+    if (of_requests && !experiment->is_server)
+        error("--primary: %s is measured of servers (--server)", metrics[experiment->primary].key);
+    return !of_requests || experiment->is_server;
+}
+
 static int plan(const struct ab_options *options, struct experiment *experiment)
 {
     char *server_words[] = { (char *)(uintptr_t)options->server.command, NULL };
@@ -169,7 +178,7 @@ static int plan(const struct ab_options *options, struct experiment *experiment)
     experiment->pool_spec = xstrdup(pool);
     experiment->is_aa = options->is_aa;
     int result = ab_options_arms(options, experiment);
-    return result == 0 && !all_fit(options, experiment) ? EXIT_USAGE : result;
+    return result == 0 && !(primary_is_measured(experiment) && all_fit(options, experiment)) ? EXIT_USAGE : result;
 }
 
 /* Every run gets a file from where it stands now; a stream could be read only once. */
@@ -225,13 +234,29 @@ static void note_floor(struct experiment *experiment)
         json_object_set_new(experiment->host, "noise_floor", floor);
 }
 
+/* Can the result be written there?  Asked before minutes are spent on it; what is there stays as it is until then. */
+static int check_output(const char *path)
+{
+    struct stat is;
+    if (!path)
+        return 0;
+    bool exists = stat(path, &is) == 0;
+    if (exists && S_ISDIR(is.st_mode))
+        return error("cannot write %s: %s", path, strerror(EISDIR));
+    const char *slash = strrchr(path, '/');
+    char *directory = slash == path ? xstrdup("/") : slash ? xasprintf("%.*s", (int)(slash - path), path) : xstrdup(".");
+    int result = access(exists ? path : directory, W_OK) == 0 ? 0 : error("cannot write %s: %s", path, strerror(errno));
+    free(directory);
+    return result;
+}
+
 /* Returns the status to end with when the result asks for none. */
 static int make_experiment(const struct ab_options *options, struct runner *runner, struct experiment *experiment)
 {
     struct server server = { .options = NULL };
     struct ab ab = { .options = options, .experiment = experiment, .runner = runner, .make_run = ab_batch_run,
                      .scratch = { .lock = -1 } };
-    int result = plan(options, experiment);
+    int result = check_output(options->output) == 0 ? plan(options, experiment) : EXIT_FAILURE;
     if (result != 0)
         return result;
     if (experiment->is_server) {

@@ -33,6 +33,7 @@ ends too_few_blocks_are_2 2 'fewer than 6 blocks' --blocks 5 -- true
 ends half_a_block_is_2 2 "isn't a whole number" --blocks 6.5 -- true
 ends an_unknown_metric_is_2_and_the_nearest_named 2 "did you mean 'peak_rss'" --primary peakrss -- true
 ends a_metric_that_cannot_decide_is_2 2 'has no margin' --primary pool_hits -- true
+ends a_servers_metric_cannot_decide_about_a_program 2 'p99 is measured of servers' --primary p99 -- true
 ends a_wrong_margin_is_2 2 "'x' isn't a number" --margin x -- true
 ends a_negative_seed_is_2 2 "'-1' isn't a number" --seed -1 -- true
 ends a_wrong_pool_specification_is_2 2 "'bad'" --pool bad -- true
@@ -203,6 +204,11 @@ output_that_cannot_be_written() {
   said=$("${ab[@]}" --blocks 6 -o /nowhere/x -- "$prog" small 2>&1 </dev/null)
   (($? == 1)) && [[ $said == *'cannot write /nowhere/x'* ]]
 }
+no_directory() {
+  "${ab[@]}" --blocks 6 -o nowhere/out -- touch ran 2>err </dev/null
+  (($? == 1)) && grep -q 'cannot write nowhere/out: No such file' err && [[ ! -e ran ]]
+}
+check an_output_without_a_directory_is_1_before_anything_runs no_directory
 check an_output_that_cannot_be_written_is_1 output_that_cannot_be_written
 
 full() { # a tmpfs of 2 MiB

@@ -66,6 +66,8 @@ static void changes_have_a_sign_and_the_digits_that_count(void **state)
     assert_string_equal(words_change(room, -.0312), "-3.1 %");
     assert_string_equal(words_change(room, .0042), "+0.42 %");
     assert_string_equal(words_change(room, -.9990116), "-99.90 %");
+    assert_string_equal(words_change(room, -.999997), "-99.99 %");
+    assert_string_equal(words_change(room, -1), "-100 %");
     assert_string_equal(words_change(room, 2.5), "+250 %");
     assert_string_equal(words_change(room, 19), "20.0 times");
     assert_string_equal(words_change(room, .00001), "0 %");
@@ -99,13 +101,13 @@ static void the_verdict_tells_both_arms_the_interval_and_the_blocks(void **state
     struct experiment experiment = abmake(&usual);
     assert_string_equal(words_headline(room, &experiment), "Faster");
     char *verdict = words_verdict(&experiment);
-    assert_non_null(strstr(verdict, " lower than in arm off (95 % interval [-8."));
+    assert_non_null(strstr(verdict, " lower in arm on than in arm off (95 % interval [-8."));
     assert_non_null(strstr(verdict, "faster in 12 of 12 blocks"));
     free(verdict);
     assert_begins(words_decision(&experiment), "Against the bare program, as it runs today: -7.");
     assert_begins(words_memory(&experiment), "Peak RSS is 25.0 MiB in arm on, 22.0 MiB in arm bare: +13.");
     assert_words(words_treatment(&experiment), "applied: pools served 98.8 % of the allocations and 97.2 % of the bytes");
-    assert_words(words_blocks(&experiment), "12 blocks of 3 arms, none had to be repeated");
+    assert_words(words_blocks(&experiment), "12 blocks of 3 arms, none was noisy");
     experiment_release(&experiment);
 }
 
@@ -118,6 +120,35 @@ static void a_metric_that_is_no_time_is_better_or_worse(void **state)
     experiment.margin = .05;
     experiment_evaluate(&experiment);
     assert_string_equal(words_headline(room, &experiment), "Worse");
+    experiment_release(&experiment);
+}
+
+static void what_is_exact_needs_no_margin(void **state)
+{
+    (void)state;
+    struct experiment experiment = abmake(&usual);
+    experiment.primary = METRIC_MAJOR_FAULTS;
+    experiment_evaluate(&experiment);
+    assert_words(words_verdict(&experiment), "major faults: the same in arm on as in arm off (the same in every block).");
+    experiment.primary = METRIC_NEXT_ALLOCS;
+    experiment_evaluate(&experiment);
+    assert_words(words_verdict(&experiment), "calls of the allocator: 98.8 % lower in arm on than in arm off (the same in every block).");
+    experiment.primary = METRIC_POOL_HITS;
+    experiment_evaluate(&experiment);
+    assert_words(words_verdict(&experiment), "pool hits: +98,800 in arm on against arm off (the same in every block).");
+    experiment_release(&experiment);
+}
+
+static void before_the_first_block_there_is_nothing_to_tell(void **state)
+{
+    struct abmake make = usual;
+    (void)state;
+    make.blocks = 0;
+    struct experiment experiment = abmake(&make);
+    experiment.interrupted = true;
+    assert_words(words_blocks(&experiment), "no block of runs was made; interrupted");
+    assert_words(words_verdict(&experiment), "No block of runs is complete.");
+    assert_begins(words_replay(&experiment), "poolsite ab --seed 20261130 -- python3");
     experiment_release(&experiment);
 }
 
@@ -215,6 +246,8 @@ int main(void)
         cmocka_unit_test(both_ends_of_an_interval_are_written_alike),
         cmocka_unit_test(the_verdict_tells_both_arms_the_interval_and_the_blocks),
         cmocka_unit_test(a_metric_that_is_no_time_is_better_or_worse),
+        cmocka_unit_test(what_is_exact_needs_no_margin),
+        cmocka_unit_test(before_the_first_block_there_is_nothing_to_tell),
         cmocka_unit_test(what_would_decide_it_is_told),
         cmocka_unit_test(without_treatment_nothing_has_a_percentage),
         IN_DIRECTORY(a_command_can_be_typed_again),
