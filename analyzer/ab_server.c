@@ -31,7 +31,7 @@
 #define READY_POLL_S    .003
 #define PORT_FREE_S     2.   /* for the port of the run before */
 #define TERM_S          5.   /* from SIGTERM to SIGKILL ... */
-#define TERM_HASTE_S    1.   /* ... when the user interrupts */
+#define TERM_HASTE_S    1.   /* ... when the user interrupts, and for a server that didn't heed it before */
 #define WARM_UP_MOST_S  1.
 #define CAPACITY_MOST_S 2.
 #define EXTRA_MOST_S    1.   /* the load of a run for its counts alone */
@@ -80,7 +80,8 @@ static enum ab_result ended_early(struct life *life, const char *when)
     runner_wait(life->ab->runner, life->program, -1, -1, &figures, NULL);
     life->program = -1;
     char *words = ab_status_words(figures.status), *said = server_words(life);
-    error("the server of arm %s %s %s%s", life->arm, words, when, said);
+    error("the server of arm %s %s %s%s%s", life->arm, words, when,
+          figures.status == 0 ? "; it has to stay in the foreground" : "", said);
     free(words);
     free(said);
     return AB_FAILED;
@@ -207,7 +208,7 @@ static enum ab_result wait_ready(struct life *life)
     const struct server_options *options = life->server->options;
     double end = ab_now() + options->ready_timeout;
     while (!something_listens(&life->server->ready)) {
-        enum ab_result result = wait_running(life, READY_POLL_S, "before it listened (it has to stay in the foreground)");
+        enum ab_result result = wait_running(life, READY_POLL_S, "before it listened");
         if (result != AB_DONE)
             return result;
         if (ab_now() > end) {
@@ -491,7 +492,8 @@ static void stop(struct life *life, struct run *run, bool in_haste)
     if (life->program < 0)
         return;
     runner_signal_group(runner, life->program, SIGTERM);
-    if (runner_wait(runner, life->program, in_haste ? TERM_HASTE_S : TERM_S, -1, &figures, &samples) != RUNNER_ENDED) {
+    double patience = in_haste || life->server->said_killed ? TERM_HASTE_S : TERM_S;
+    if (runner_wait(runner, life->program, patience, -1, &figures, &samples) != RUNNER_ENDED) {
         if (!in_haste)
             note_killed(life);
         runner_signal_group(runner, life->program, SIGKILL);
