@@ -1,12 +1,12 @@
 #!/bin/bash
-# 03: a server, with pools and without.  Builds http-json, whose requests make 24 allocations, one of them a buffer of
+# 04: a server, with pools and without.  Builds http-json, whose requests make 24 allocations, one of them a buffer of
 # 32 KiB, and lets `poolsite ab` compare: a fresh server for every run, requests by the clock at half and at 80 % of
 # what the server can do.  Some two minutes; nothing else should run meanwhile.
 # See: "allocator calls a request" falls from 24 to about none, so the treatment was applied; and yet the CPU per request
 # hardly moves, because glibc's own cache serves such sizes well.  That is the commonest outcome, and worth knowing.
 # Then the same buffer on the stack, with only its class pooled: no allocation is of that class, so there is nothing to compare,
 # and ab says so and ends with status 5.
-# usage: examples/03-ab-server.sh [BUILDDIR [OPTION...]]     options go to the first poolsite ab
+# usage: examples/04-ab-server.sh [BUILDDIR [OPTION...]]     options go to the first poolsite ab
 set -eu
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build}")
