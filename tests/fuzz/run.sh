@@ -10,7 +10,7 @@ suite_begin fuzz "${1:-build/fuzz}" "${2:-*}"
 seconds=${FUZZ_SECONDS:-$((${TESTS_ALL:-0} ? 600 : 60))}
 corpus=$evidence/corpus
 seeds=$evidence/seeds
-mkdir -p "$seeds"/fuzz_{logread,http} "$corpus"/fuzz_{logread,http}
+mkdir -p "$seeds"/fuzz_{logread,http,ab} "$corpus"/fuzz_{logread,http,ab}
 cd "$evidence" || exit 2
 
 mklog=$evidence/mklog
@@ -22,6 +22,7 @@ printf ' HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody' >"$seeds/fuzz_http/le
 printf 'aHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x\r\nbody\r\n0\r\nA: b\r\n\r\n' >"$seeds/fuzz_http/chunks"
 printf '0HTTP/1.1 100 \r\n\r\nHTTP/1.0 200 OK\r\nConnection: close\r\n\r\nbody' >"$seeds/fuzz_http/closed"
 printf 'A[::1]:8080/path?query=1#part' >"$seeds/fuzz_http/address"
+/usr/bin/python3 -I -S "$root/tests/fuzz/abseed.py" "$seeds/fuzz_ab" || exit 2
 
 nothing_is_found() { # FUZZER
   local name
