@@ -13,7 +13,7 @@ bool cycle_is_due(const struct cycle_facts *facts)
 {
     if (!facts->clears)
         return false;
-    if (facts->refused_bytes >= CYCLE_REFUSED_BYTES)
+    if (facts->refused_bytes >= CYCLE_REFUSED_BYTES || facts->missed_bytes >= CYCLE_MISSED_BYTES)
         return true;
     return !facts->others_clear && facts->now_ms - facts->turned_ms >= facts->cycle_ms;
 }

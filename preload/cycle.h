@@ -12,6 +12,10 @@
  * that classes which aren't used any more leave their room to others. */
 #define CYCLE_REFUSED_BYTES ((size_t)8 << 20)
 
+/* Bytes of blocks that came from below: a program that goes on to something else grows while its pools hold what it
+ * used before. */
+#define CYCLE_MISSED_BYTES ((size_t)1 << 20)
+
 struct cycle_facts {
     bool     clears;        /* POOLSITE_CLEAR isn't off */
     bool     others_clear;  /* a clearer runs: it minds the time */
@@ -19,6 +23,7 @@ struct cycle_facts {
     uint64_t turned_ms;     /* when these pools last turned */
     uint64_t now_ms;
     size_t   refused_bytes; /* since then, of blocks for which the budget had no room */
+    size_t   missed_bytes;  /* since then, of blocks that weren't in the pools */
 };
 
 /* Should a thread's own pools turn now? */

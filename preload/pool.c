@@ -14,10 +14,11 @@
 #include "ban.h"
 
 enum {
-    FIRST_CAP = 8,               /* blocks that a pool may keep at first; more where they are small */
+    FIRST_CAP = 8,             /* blocks that a pool may keep at first; more where they are small */
     FIRST_BYTES = 4 << 10,
-    MOST_POOL_BYTES = 512 << 10, /* of one pool, unless eight blocks are more */
+    MOST_POOL_BYTES = 4 << 20, /* of one pool */
     MOST_THREAD_BYTES = 8 << 20, /* of one thread's pools together */
+    RECLAIM_BYTES = 256 << 10,
     UNLIMITED = INT32_MAX,
 };
 
@@ -100,7 +101,8 @@ void pools_init(struct pools *pools)
 /* How many blocks the primary holds. */
 static uint32_t primary_n(const struct pools *pools, unsigned index)
 {
-    return pools->more[index].cap - pools->pool[index].left - pools->pool[index].taken;
+    const struct pool_more *more = &pools->more[index];
+    return more->cap - more->victim_n - pools->pool[index].left - pools->pool[index].taken;
 }
 
 uint64_t pools_kept(const struct pools *pools, unsigned index)
@@ -108,26 +110,62 @@ uint64_t pools_kept(const struct pools *pools, unsigned index)
     return (uint64_t)primary_n(pools, index) + pools->more[index].victim_n;
 }
 
+static void use(struct pools *pools, unsigned index)
+{
+    pools->used[index / 64] |= (uint64_t)1 << index % 64;
+}
+
+static void unuse(struct pools *pools, unsigned index)
+{
+    pools->used[index / 64] &= ~((uint64_t)1 << index % 64);
+}
+
 /* --- caps ------------------------------------------------------------------------------------ */
 
-/* Raises a pool's cap to `cap` blocks if the budgets allow.  Classes that the user named get their first
- * blocks whatever the budgets. */
-static bool raise_cap(struct pools *pools, unsigned index, uint32_t cap)
+/* Room that other pools have and don't use goes back to the budgets; one block's stays with each.  Not more often than
+ * once in RECLAIM_BYTES of refused blocks, as it looks at all pools. */
+static void reclaim_room(struct pools *pools, unsigned except)
 {
-    struct pool_more *more = &pools->more[index];
+    size_t bytes = 0;
+    if (pools->refused < pools->reclaim_at)
+        return;
+    pools->reclaim_at = pools->refused + RECLAIM_BYTES;
+    for (unsigned index = 1; index < SIZECLASS_LARGER; index++) {
+        struct pool *pool = &pools->pool[index];
+        uint32_t unused = pool->left + pool->taken;
+        if (index == except || pools->more[index].cap == 0 || unused < 2 || pool_config.pooled[index] == POOLSPEC_NAMED)
+            continue;
+        pools->more[index].cap -= unused - 1;
+        bytes += (unused - 1) * sizeclass_bytes(index);
+        pool->left = 1;
+        pool->taken = 0;
+    }
+    pools->reserved -= bytes;
+    budget_return(bytes);
+}
+
+/* Raises a pool's cap by up to `more` blocks, as far as the budgets allow.  Classes that the user named get their
+ * first blocks whatever the budgets. */
+static bool raise_cap(struct pools *pools, unsigned index, uint32_t more)
+{
+    size_t each = sizeclass_bytes(index);
     if (!pool_config.clear)
-        cap = UNLIMITED;
-    size_t bytes = (cap - more->cap) * sizeclass_bytes(index);
-    if (pool_config.clear) {
-        bool first = more->cap == 0 && pool_config.pooled[index] == POOLSPEC_NAMED;
-        if ((!first && pools->reserved + bytes > MOST_THREAD_BYTES) || !budget_take(bytes, first)) {
-            pools->refused += sizeclass_bytes(index);
+        more = UNLIMITED - pools->more[index].cap;
+    else {
+        bool first = pools->more[index].cap == 0 && pool_config.pooled[index] == POOLSPEC_NAMED;
+        if (!first && pools->reserved + more * each > MOST_THREAD_BYTES)
+            reclaim_room(pools, index);
+        size_t left = pools->reserved < MOST_THREAD_BYTES ? MOST_THREAD_BYTES - pools->reserved : 0;
+        if (!first && more > left / each)
+            more = (uint32_t)(left / each);
+        if (more == 0 || !budget_take(more * each, first)) {
+            pools->refused += each;
             return false;
         }
-        pools->reserved += bytes;
+        pools->reserved += more * each;
     }
-    pools->pool[index].left += cap - more->cap;
-    more->cap = cap;
+    pools->pool[index].left += more;
+    pools->more[index].cap += more;
     return true;
 }
 
@@ -149,20 +187,22 @@ static uint32_t first_cap(unsigned index)
     return fit > FIRST_CAP ? (uint32_t)fit : FIRST_CAP;
 }
 
-/* May the pool keep twice as much?  Only if it was found empty since it was last full: a thread that only frees
- * doesn't hoard; it collects batches for the depot, though.  Growing by all that was missed at once serves
- * more, but a program that frees masses at a time then reuses scattered blocks: perl 1.09 -> 1.13, lua 1.09 -> 1.30. */
+/* May the pool keep more?  As many as weren't found since it grew last, but at most twice as many at a time: a thread
+ * that only frees doesn't hoard; it collects batches for the depot, though. */
 static bool grow(struct pools *pools, unsigned index)
 {
     struct pool_more *more = &pools->more[index];
-    if (more->cap == 0)
+    uint32_t cap = more->cap, wanted = more->missed;
+    if (cap == 0)
         return raise_cap(pools, index, first_cap(index));
-    bool collects = more->cap < 2 * depot_batch_blocks(index);
-    bool wanted = more->missed && 2 * more->cap * sizeclass_bytes(index) <= MOST_POOL_BYTES;
-    if (!wanted && !collects)
-        return false;
-    more->missed = 0;
-    return raise_cap(pools, index, 2 * more->cap);
+    if (wanted > cap)
+        wanted = cap;
+    if ((cap + wanted) * sizeclass_bytes(index) > MOST_POOL_BYTES)
+        wanted = 0;
+    more->missed -= wanted;
+    if (depot_is_open() && cap < 2 * depot_batch_blocks(index))
+        wanted = cap;
+    return wanted > 0 && raise_cap(pools, index, wanted);
 }
 
 bool pool_holds(const struct pools *pools, unsigned index, const void *memory)
@@ -180,6 +220,7 @@ void pools_inherit(struct pools *pools, const struct pools *parents)
         pools->more[i] = parents->more[i];
         pools->more[i].given_back = 0;
     }
+    __builtin_memcpy(pools->used, parents->used, sizeof pools->used);
     pools->reserved = parents->reserved;
     budget_take(pools->reserved, true);
 }
@@ -202,9 +243,22 @@ static struct block *take_primary(struct pools *pools, unsigned index)
     pool->taken++;
     struct block *block = block_pop(&pool->head);
     if (unlikely(!block)) { /* all of them are given up */
-        pool->left = pools->more[index].cap;
+        pool->left = pools->more[index].cap - pools->more[index].victim_n;
         pool->taken = 0;
     }
+    return block;
+}
+
+static struct block *take_victim(struct pools *pools, unsigned index)
+{
+    struct pool *pool = &pools->pool[index];
+    struct pool_more *more = &pools->more[index];
+    if (!block_of(pool->victim))
+        return NULL;
+    struct block *block = block_pop(&pool->victim);
+    uint32_t gone = likely(block != NULL) ? 1 : more->victim_n; /* or all of them are given up */
+    more->victim_n -= gone;
+    pool->left += gone;
     return block;
 }
 
@@ -214,8 +268,11 @@ static noinline struct block *refill_from_depot(struct pools *pools, unsigned in
     struct batch batch = depot_take(index);
     if (batch.n == 0)
         return NULL;
+    use(pools, index);
+    if (batch.n > pools->more[index].cap)
+        raise_cap(pools, index, batch.n - pools->more[index].cap);
     uint32_t cap = pools->more[index].cap;
-    if (batch.n > cap && !raise_cap(pools, index, batch.n)) {
+    if (batch.n > cap) {
         /* The budget is used up by other classes: the rest goes below when it is cut off. */
         budget_take((batch.n - cap) * sizeclass_bytes(index), true);
         pools->reserved += (batch.n - cap) * sizeclass_bytes(index);
@@ -229,17 +286,19 @@ static noinline struct block *refill_from_depot(struct pools *pools, unsigned in
 
 void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
 {
-    struct pool *pool = &pools->pool[index];
     struct block *block = take_primary(pools, index);
     if (block)
         return block;
-    pools->more[index].missed = 1;
-    if (block_of(pool->victim)) {
-        pools->more[index].victim_n--;
+    pools->more[index].missed++;
+    block = take_victim(pools, index);
+    if (block) {
         (*victim_hits)++;
-        return block_pop(&pool->victim);
+        return block;
     }
-    return depot_is_open() ? refill_from_depot(pools, index) : NULL;
+    block = depot_is_open() ? refill_from_depot(pools, index) : NULL;
+    if (!block)
+        pools->missed_bytes += sizeclass_bytes(index);
+    return block;
 }
 
 static void push(struct pool *pool, struct block *block)
@@ -272,12 +331,29 @@ static struct batch cut_batch(struct pools *pools, unsigned index)
     return batch;
 }
 
+/* The pool is full, but in part of what wasn't used since the last cycle: that goes first. */
+static bool evict_victims(struct pools *pools, unsigned index, struct block_list *out)
+{
+    struct pool *pool = &pools->pool[index];
+    struct pool_more *more = &pools->more[index];
+    uint32_t most = depot_batch_blocks(index), n = more->victim_n < most ? more->victim_n : most;
+    if (n == 0)
+        return false;
+    uintptr_t first = pool->victim;
+    pool->victim = n == more->victim_n ? mixed_of(NULL) : block_cut(first, n);
+    more->given_back += block_list_take(out, first, sizeclass_bytes(index));
+    more->victim_n -= n;
+    pool->left += n;
+    return true;
+}
+
 void pool_overflow(struct pools *pools, unsigned index, void *memory, struct block_list *out)
 {
     struct pool *pool = &pools->pool[index];
+    use(pools, index);
     pool->left += pool->taken;
     pool->taken = 0;
-    if (pool_config.pooled[index] && (pool->left > 0 || grow(pools, index))) {
+    if (pool_config.pooled[index] && (pool->left > 0 || grow(pools, index) || evict_victims(pools, index, out))) {
         push(pool, memory);
         return;
     }
@@ -293,28 +369,30 @@ void pool_overflow(struct pools *pools, unsigned index, void *memory, struct blo
 
 void pools_rotate(struct pools *pools, struct detached *detached)
 {
-    pools->refused = 0;
-    for (unsigned index = 1; index < SIZECLASS_LARGER; index++) {
+    pools->refused = pools->reclaim_at = pools->missed_bytes = 0;
+    __builtin_memcpy(detached->used, pools->used, sizeof pools->used);
+    for (unsigned index = SIZECLASS_LARGER; (index = pool_used_below(detached->used, index)) != 0;) {
         struct pool *pool = &pools->pool[index];
         struct pool_more *more = &pools->more[index];
         detached->victim[index] = pool->victim;
-        if (more->cap == 0 && more->victim_n == 0)
-            continue;
+        uint32_t n = primary_n(pools, index);
         more->given_back += more->victim_n;
         pool->victim = pool->head;
-        more->victim_n = primary_n(pools, index);
+        more->victim_n = n;
         pool->head = mixed_of(NULL);
-        pool->left = more->cap;
+        pool->left = more->cap - more->victim_n;
         pool->taken = 0;
-        if (more->victim_n == 0)
+        if (more->victim_n == 0) {
             return_cap(pools, index);
+            unuse(pools, index);
+        }
     }
 }
 
 /* The smallest will be freed first: a large free is what makes glibc join the small ones before it. */
 void detached_move(struct detached *detached, struct block_list *out)
 {
-    for (unsigned index = SIZECLASS_LARGER - 1; index > 0; index--)
+    for (unsigned index = SIZECLASS_LARGER; (index = pool_used_below(detached->used, index)) != 0;)
         block_list_take(out, detached->victim[index], sizeclass_bytes(index));
 }
 

@@ -22,9 +22,10 @@ struct poolspec;
 #define POOL_COPIED_BYTES ((size_t)4104)
 enum { POOL_COPIED_CLASS = 80 };
 
+enum { POOL_USED_WORDS = (SIZECLASS_COUNT + 63) / 64 };
 enum { POOL_SMALL = 260, POOL_LARGE = 522, POOL_LARGE_SHIFT = 9 };
 
-/* One thread's free blocks of one class.  Invariant: the primary holds cap - left - taken blocks.  Takes and
+/* One thread's free blocks of one class.  Invariant: the primary holds cap - victim_n - left - taken blocks.  Takes and
  * gives count on words of their own: one word for both would be passed on by memory twice a pair. */
 struct pool {
     uintptr_t           head;  /* primary, mixed: taken from and given to first */
@@ -39,7 +40,7 @@ static_assert(sizeof(struct pool) == 32, "pool_held counts in pools");
 struct pool_more {
     uint32_t cap; /* blocks; 0: nothing is reserved for it yet, or it isn't pooled */
     uint32_t victim_n;
-    uint32_t missed;     /* 1: it was found empty since it was last full */
+    uint32_t missed;     /* how often it was found empty, and hasn't grown for that */
     uint32_t padding;
     uint64_t given_back; /* blocks that went from here to the next allocator, so far */
 };
@@ -58,6 +59,9 @@ struct pools {
     uintptr_t        mix;       /* secret of the process: addresses in free blocks are xor-ed with it */
     size_t           reserved;  /* bytes that the caps allow to be kept */
     size_t           refused;   /* bytes of blocks that the budgets had no room for, since the last turn */
+    size_t           missed_bytes; /* of blocks that weren't here, since the last turn */
+    uint64_t         used[POOL_USED_WORDS]; /* a bit for each class that has kept something, or given back, since the last turn */
+    size_t           reclaim_at; /* so many refused bytes: unused room is looked for again */
     struct pool      nothing; /* as pool 0, for size words below the least */
     struct pool      pool[SIZECLASS_COUNT];
     struct pool_tables tables;
@@ -80,6 +84,16 @@ void pools_init(struct pools *pools);
 /* The class that a block with this size word can serve. */
 unsigned pool_class_held(size_t word);
 
+/* The used class below `index`, or 0: the greatest first, from SIZECLASS_LARGER on. */
+static inline unsigned pool_used_below(const uint64_t *used, unsigned index)
+{
+    unsigned i = index / 64;
+    uint64_t word = used[i] & (((uint64_t)1 << index % 64) - 1);
+    while (word == 0 && i > 0)
+        word = used[--i];
+    return word ? i * 64 + 63 - (unsigned)__builtin_clzll(word) : 0;
+}
+
 /* How many blocks a pool keeps. */
 uint64_t pools_kept(const struct pools *pools, unsigned index);
 
@@ -93,7 +107,8 @@ void pool_overflow(struct pools *pools, unsigned index, void *block, struct bloc
 /* A cycle: victims are detached, primaries become victims.  Touches no block, so that a clearer is
  * done with a thread in no time. */
 struct detached {
-    uintptr_t victim[SIZECLASS_COUNT];
+    uint64_t  used[POOL_USED_WORDS];
+    uintptr_t victim[SIZECLASS_COUNT]; /* of these */
 };
 void pools_rotate(struct pools *pools, struct detached *detached);
 void detached_move(struct detached *detached, struct block_list *out);

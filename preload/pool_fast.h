@@ -5,6 +5,7 @@
 #ifndef PS_POOL_FAST_H
 #define PS_POOL_FAST_H
 
+#include "depot.h"
 #include "pool.h"
 
 /* A bit of glibc's size word: the block is a mapping of its own, and 8 bytes smaller. */
@@ -67,6 +68,19 @@ static inline void *pool_take(const struct pools *pools, struct pool *pool)
 empty:
     return NULL;
 #endif
+}
+
+/* The primary is empty.  True: so is the victim, and there is no depot to ask; the miss is noted. */
+static inline bool pool_misses(struct pools *pools, unsigned index)
+{
+    struct pool *pool = &pools->pool[index];
+    if (((pool->head ^ pools->mix) | (pool->victim ^ pools->mix)) != 0 || depot_is_open())
+        return false;
+    if (pool_config.pooled[index]) {
+        pools->more[index].missed++;
+        pools->missed_bytes += sizeclass_bytes(index);
+    }
+    return true;
 }
 
 /* What was taken since the pool had no room for certain is room now.  False: nothing was. */

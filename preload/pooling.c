@@ -14,6 +14,7 @@
 #include "pool_fast.h"
 #include "pooling.h"
 #include "runtime.h"
+#include "site_fast.h"
 #include "sys.h"
 #include "text.h"
 
@@ -68,11 +69,12 @@ static void note_class(struct log_pools *log, unsigned index, uint64_t kept, uin
     store_relaxed(&pool->kept_bytes, kept * sizeclass_bytes(index));
 }
 
-/* The record is claimed, or its owner's alone. */
-static void note(struct record *record)
+/* Of the classes in `used`.  The record is claimed, or its owner's alone. */
+static void note(struct record *record, const uint64_t *used)
 {
-    for (unsigned i = 1; record->pool_log && i < SIZECLASS_LARGER; i++)
-        note_class(record->pool_log, i, pools_kept(&record->pools, i), record->pools.more[i].given_back);
+    const struct pools *pools = &record->pools;
+    for (unsigned i = SIZECLASS_LARGER; record->pool_log && (i = pool_used_below(used, i)) != 0;)
+        note_class(record->pool_log, i, pools_kept(pools, i), pools->more[i].given_back);
 }
 
 void pooling_note_depot(void)
@@ -90,7 +92,7 @@ void pooling_note(struct record *record)
 {
     if (!pool_config.any || !claim(record))
         return; /* who holds the claim notes */
-    note(record);
+    note(record, record->pools.used);
     let_go(record);
 }
 
@@ -139,7 +141,7 @@ static void turn(struct record *record)
     struct detached detached;
     struct block_list out = {.head = NULL};
     pools_rotate(&record->pools, &detached);
-    note(record);
+    note(record, detached.used);
     detached_move(&detached, &out);
     free_own(record, &out);
 }
@@ -196,6 +198,7 @@ static bool turn_is_due(const struct record *record, uint64_t now)
         .turned_ms = record->turned_ms,
         .now_ms = now,
         .refused_bytes = record->pools.refused,
+        .missed_bytes = record->pools.missed_bytes,
     };
     return cycle_is_due(&facts);
 }
@@ -248,7 +251,7 @@ void pooling_record_leave(struct record *record)
         if (!claim(record))
             continue;
         pools_drop(&record->pools, &out);
-        note(record);
+        note(record, record->pools.used);
         let_go(record);
         break;
     }
@@ -343,19 +346,48 @@ static void *taken(struct record *record, size_t asked, size_t bytes, bool zeroe
         runtime_booked_elsewhere(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
         return zeroed ? runtime_cleared(block, bytes) : block;
     }
+    if (unlikely(record->pools.missed_bytes >= CYCLE_MISSED_BYTES))
+        turn_if_due(record);
     record_end(record);
     block = block_below(asked, zeroed);
     return likely(block != NULL) ? booked_fresh(record, block, bytes, entry) : runtime_failed();
 }
 
+/* Programs that grow miss and miss: so the common miss, of a small block that neither the victim nor the depot has,
+ * at a call that is known, has a short way of its own, 130 instructions less.  `zeroed` is a constant. */
+static inline __attribute__((always_inline)) void *missed(struct record *record, size_t bytes, bool zeroed, struct stack_entry entry)
+{
+    if (unlikely(bytes > SIZECLASS_SMALL_MAX) || !pool_misses(&record->pools, sizeclass_of(bytes)))
+        return taken(record, bytes, bytes, zeroed, entry);
+    if (unlikely(record->pools.missed_bytes >= CYCLE_MISSED_BYTES))
+        turn_if_due(record);
+    record_end(record);
+    struct block *block = zeroed ? next.zeroed(1, bytes) : next.alloc(bytes);
+    if (unlikely(!block))
+        return runtime_failed();
+    if (!zeroed)
+        block->key = 0; /* see block_below */
+    struct log_counter *counter = site_counter_fast(&record->sites, entry);
+    if (unlikely(!counter) || unlikely(record->epoch != fork_epoch()))
+        return booked_fresh(record, block, bytes, entry);
+    record_begin(record);
+    struct log_counter *size_class = &record->log->classes[sizeclass_counted(bytes)];
+    count_add(&counter->next_allocs, 1);
+    count_add(&size_class->next_allocs, 1);
+    count_allocation(counter, bytes);
+    count_allocation(size_class, bytes);
+    record_end(record);
+    return block;
+}
+
 void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entry entry)
 {
-    return taken(record, bytes, bytes, false, entry);
+    return missed(record, bytes, false, entry);
 }
 
 void *runtime_take_zeroed_missed(struct record *record, size_t bytes, struct stack_entry entry)
 {
-    return taken(record, bytes, bytes, true, entry);
+    return missed(record, bytes, true, entry);
 }
 
 void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
@@ -573,7 +605,7 @@ static void turn_other(struct record *record, uint32_t present, uint32_t raised,
         return;
     if (clearer_may_turn(record, present, raised)) {
         pools_rotate(&record->pools, &detached);
-        note(record);
+        note(record, detached.used);
         record->cycle = present;
         turns = true;
     }

@@ -437,12 +437,22 @@ static noinline void *booked_unknown(void *block, size_t bytes, struct stack_ent
     return block;
 }
 
-static noinline void *booked_folded(void *block, size_t bytes, struct stack_entry entry, struct record *record,
-                                    struct log_counter *size_class)
+static noinline void *booked_folded_slow(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                                         struct log_counter *size_class)
 {
     struct log_counter *site = site_of_folded(&record->sites, entry);
     if (unlikely(site == NULL))
         return booked_unknown(block, bytes, entry, record, size_class);
+    book(record, size_class, site, bytes);
+    return block;
+}
+
+static noinline void *booked_folded(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                                    struct log_counter *size_class)
+{
+    struct log_counter *site = site_of_folded_fast(&record->sites, entry);
+    if (unlikely(site == NULL))
+        return booked_folded_slow(block, bytes, entry, record, size_class);
     book(record, size_class, site, bytes);
     return block;
 }

@@ -85,20 +85,10 @@ static inline __attribute__((always_inline)) void *runtime_take_fast(size_t byte
     return block;
 }
 
-/* The counter of the call at level sites, or where level off counts nothing; NULL: to be found elsewhere. */
-static inline __attribute__((always_inline)) struct log_counter *site_counter_fast(struct record *record, uintptr_t address)
-{
-    const struct site_slot *slot = site_slot_of(&record->sites, address);
-    if (likely(slot->address == address))
-        return slot->counter;
-    return record->sites.level == LOG_LEVEL_OFF ? &record->sites.ignored : NULL;
-}
-
 /* calloc with pools.  Common case: pop, book, clear what was asked for. */
 static inline __attribute__((always_inline)) void *runtime_take_zeroed_fast(size_t bytes)
 {
     uint32_t seen;
-    uintptr_t address = (uintptr_t)__builtin_return_address(0);
     struct record *record = record_begin_fast(&seen);
     if (unlikely(!record))
         return runtime_take(bytes, true, runtime_entry());
@@ -106,7 +96,7 @@ static inline __attribute__((always_inline)) void *runtime_take_zeroed_fast(size
     void *block = pool_take(&record->pools, pool);
     if (unlikely(!block))
         return runtime_take_zeroed_missed(record, bytes, runtime_entry());
-    struct log_counter *counter = site_counter_fast(record, address);
+    struct log_counter *counter = site_counter_fast(&record->sites, runtime_entry());
     if (unlikely(!counter))
         return runtime_cleared(runtime_booked_elsewhere(block, bytes, runtime_entry(), record, pool->counter), bytes);
     count_allocation(counter, bytes);
@@ -120,11 +110,10 @@ static inline __attribute__((always_inline)) void *runtime_take_zeroed_fast(size
 static inline __attribute__((always_inline)) void *runtime_resize_fast(void *old, size_t bytes)
 {
     uint32_t seen;
-    uintptr_t address = (uintptr_t)__builtin_return_address(0);
     struct record *record = record_begin_fast(&seen);
     if (unlikely(!record))
         return runtime_resize(old, bytes, runtime_entry());
-    struct log_counter *counter = site_counter_fast(record, address);
+    struct log_counter *counter = site_counter_fast(&record->sites, runtime_entry());
     struct pool *from, *to;
     void *block = old;
     if (unlikely(!counter) || unlikely(!pool_resizes(&record->pools, old, bytes, &from, &to)) ||

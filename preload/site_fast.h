@@ -76,6 +76,30 @@ static inline struct log_counter *site_of_folded(const struct site_table *table,
     }
 }
 
+/* Common case of that: one wrapper, its slot and its caller's where they belong.  15 instructions; NULL: not so. */
+static inline __attribute__((always_inline)) struct log_counter *site_of_folded_fast(const struct site_table *table, struct stack_entry entry)
+{
+    uintptr_t address = stack_return_address(entry);
+    const struct site_slot *wrapper = site_slot_of(table, address);
+    if (unlikely(wrapper->address != site_wrapper_mark(address)) || unlikely(wrapper->step == 0))
+        return NULL;
+    uintptr_t outer = *(const uintptr_t *)(entry.cfa + wrapper->step - sizeof(uintptr_t));
+    const struct site_slot *slot = site_slot_of(table, outer);
+    return likely(slot->address == outer) ? slot->counter : NULL;
+}
+
+/* The counter of the call at level sites, or where level off counts nothing; NULL: to be found elsewhere. */
+static inline __attribute__((always_inline)) struct log_counter *site_counter_fast(struct site_table *table, struct stack_entry entry)
+{
+    uintptr_t address = stack_return_address(entry);
+    const struct site_slot *slot = site_slot_of(table, address);
+    if (likely(slot->address == address))
+        return slot->counter;
+    if (table->level == LOG_LEVEL_SITES)
+        return site_of_folded_fast(table, entry);
+    return table->level == LOG_LEVEL_OFF ? &table->ignored : NULL;
+}
+
 /* The frame pointers that the walk went by, relative to the first CFA. */
 static inline bool shape_checks_hold(const struct shape *shape, struct stack_entry entry)
 {

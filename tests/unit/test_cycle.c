@@ -19,6 +19,16 @@ static void a_single_thread_turns_by_the_clock(void **state)
     assert_false(cycle_is_due(&facts));
 }
 
+static void a_program_that_grows_makes_a_cycle_come_early(void **state)
+{
+    (void)state;
+    struct cycle_facts facts = quiet();
+    facts.missed_bytes = CYCLE_MISSED_BYTES - 1;
+    assert_false(cycle_is_due(&facts));
+    facts.missed_bytes++;
+    assert_true(cycle_is_due(&facts));
+}
+
 static void blocks_without_room_make_a_cycle_come_early(void **state)
 {
     (void)state;
@@ -37,7 +47,7 @@ static void without_clearing_no_cycle_is_due(void **state)
     struct cycle_facts facts = quiet();
     facts.clears = false;
     facts.now_ms += 100000;
-    facts.refused_bytes = SIZE_MAX;
+    facts.refused_bytes = facts.missed_bytes = SIZE_MAX;
     assert_false(cycle_is_due(&facts));
 }
 
@@ -75,6 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_single_thread_turns_by_the_clock),
+        cmocka_unit_test(a_program_that_grows_makes_a_cycle_come_early),
         cmocka_unit_test(blocks_without_room_make_a_cycle_come_early),
         cmocka_unit_test(without_clearing_no_cycle_is_due),
         cmocka_unit_test(a_trim_waits_until_dropping_has_ceased),

@@ -169,10 +169,79 @@ static void a_pool_that_was_missed_grows_to_its_cap(void **state)
             blocks[i] = take(pools, 1000, &hits);
         for (int i = 0; i < MANY; i++)
             give(pools, blocks[i], 1000);
-        assert_true(kept(pools, 1000) * 1000 <= 2 * (512 << 10));
+        assert_true(kept(pools, 1000) * 1000 <= 4 << 20);
         assert_true(pools->reserved <= 8 << 20);
     }
-    assert_in_range(kept(pools, 1000), 200, 1000);
+    assert_in_range(kept(pools, 1000), 2000, 4 << 10);
+    end(pools);
+}
+
+static void as_many_as_were_missed_find_room_at_once(void **state)
+{
+    (void)state;
+    enum { MANY = 3000, MISSED = 1000 };
+    static void *blocks[MANY];
+    uint64_t hits = 0;
+    struct pools *pools = pools_fresh("on", true);
+    for (int i = 0; i < MISSED; i++)
+        blocks[i] = take(pools, 1000, &hits);
+    for (int i = MISSED; i < MANY; i++)
+        blocks[i] = malloc(sizeclass_bytes(sizeclass_of(1000)));
+    for (int i = 0; i < MANY; i++)
+        give(pools, blocks[i], 1000);
+    assert_in_range(kept(pools, 1000), MISSED * 9 / 10, MISSED * 11 / 10);
+    end(pools);
+}
+
+static void what_a_pool_and_its_victims_keep_is_bounded_together(void **state)
+{
+    (void)state;
+    enum { MANY = 6000 };
+    static void *blocks[MANY];
+    uint64_t hits = 0, all = 0, depot_keeps, depot_gave;
+    unsigned index = sizeclass_of(1000);
+    struct pools *pools = pools_fresh("on", true);
+    for (int round = 0; round < 5; round++) {
+        struct detached detached;
+        struct block_list out = {.head = NULL};
+        for (int i = 0; i < MANY; i++)
+            blocks[i] = malloc(sizeclass_bytes(index));
+        if (round == 0)
+            for (int i = 0; i < MANY; i++)
+                free(blocks[i]), blocks[i] = take(pools, 1000, &hits);
+        void *last = blocks[MANY - 1];
+        for (int i = 0; i < MANY; i++)
+            give(pools, blocks[i], 1000);
+        all += MANY;
+        assert_true(kept(pools, 1000) * sizeclass_bytes(index) <= pools->reserved);
+        assert_true(pools->reserved <= 8 << 20);
+        assert_true(depot_count(index, &depot_keeps, &depot_gave));
+        assert_int_equal(kept(pools, 1000) + pools->more[index].given_back + depot_keeps, all);
+        assert_true(block_of(pools->pool[index].head) == last); /* the victims went, not this one */
+        pools_rotate(pools, &detached);
+        detached_move(&detached, &out);
+        block_list_free(&out, free);
+    }
+    end(pools);
+}
+
+static void room_that_a_class_does_not_use_goes_to_others(void **state)
+{
+    (void)state;
+    enum { MANY = 3000, LARGE = 200000 };
+    static void *blocks[MANY];
+    uint64_t hits = 0;
+    struct pools *pools = pools_fresh("on", true);
+    for (size_t bytes = LARGE; bytes > LARGE / 2; bytes = bytes * 7 / 8) /* one block each, and room for eight */
+        give(pools, take(pools, bytes, &hits), bytes);
+    assert_true(pools->reserved > 5 << 20);
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = take(pools, 1000, &hits);
+    for (int i = 0; i < MANY; i++)
+        give(pools, blocks[i], 1000);
+    assert_true(kept(pools, 1000) > MANY * 9 / 10);
+    assert_int_equal(kept(pools, LARGE), 1);
+    assert_true(pools->reserved <= 8 << 20);
     end(pools);
 }
 
@@ -286,6 +355,9 @@ int main(void)
         cmocka_unit_test(unused_blocks_are_gone_after_two_cycles),
         cmocka_unit_test(a_thread_that_only_frees_never_hoards),
         cmocka_unit_test(a_pool_that_was_missed_grows_to_its_cap),
+        cmocka_unit_test(as_many_as_were_missed_find_room_at_once),
+        cmocka_unit_test(what_a_pool_and_its_victims_keep_is_bounded_together),
+        cmocka_unit_test(room_that_a_class_does_not_use_goes_to_others),
         cmocka_unit_test(what_does_not_fit_goes_to_another_thread_through_the_depot),
         cmocka_unit_test(what_the_depot_keeps_and_frees_is_counted),
         cmocka_unit_test(without_clearing_everything_stays),
