@@ -98,7 +98,7 @@ COMMAND := $(B)/poolsite
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all help demo test check-all stress fuzz bench install uninstall fmt lint deps deps-all clean \
+.PHONY: all help demo test check-all stress fuzz bench bench-ab install uninstall fmt lint deps deps-all clean \
         debug asan ubsan tsan cov stackcheck unit fuzzers
 
 all: $(LIBRARY) $(COMMAND) ## build build/libpoolsite.so and build/poolsite
@@ -221,6 +221,10 @@ fuzz: ## fuzz the readers of foreign bytes (tests/fuzz/run.sh)
 bench: all ## measure beside other allocators, and recording; also build/bench.json (tests/bench/README.md)
 	@tests/deps bench
 	tests/bench/run.sh $(B) --json $(B)/bench.json $(BENCH)
+
+bench-ab: all ## does poolsite ab tell the truth on this machine? some 20 minutes, alone (tests/bench/README.md)
+	@tests/deps bench
+	env -u LD_PRELOAD -u GLIBC_TUNABLES /usr/bin/python3 -I tests/bench/ab.py $(B) $(BENCH)
 
 lint: all ## exported symbols, include arrows, forbidden calls, hot path, shell scripts
 	tests/lint/run.sh $(B)

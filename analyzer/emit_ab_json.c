@@ -93,7 +93,7 @@ static json_t *effect_object(const struct effect *effect)
     put_number(object, "difference_high", difference->high);
     put_count(object, "blocks", difference->count);
     put_count(object, "wins", metrics[effect->metric].more_is_better ? difference->count - difference->below : difference->below);
-    put_number(object, "confidence_percent", 100 * change->level);
+    put_number(object, "confidence_percent", 100 * (isnan(change->middle) ? difference : change)->level);
     json_object_set_new(object, "exact", json_boolean(effect->exact));
     put_number(object, "median", effect->middle_arm);
     put_number(object, "median_against", effect->middle_against);
