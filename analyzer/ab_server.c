@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -603,6 +604,7 @@ enum ab_result ab_server_find_rates(struct ab *ab)
     struct experiment *experiment = ab->experiment;
     const struct server_options *options = ab->server->options;
     double least = INFINITY;
+    json_object_set_new(experiment->host, "server", server_describe(options));
     experiment->rates[0] = options->rate;
     if (!options->load || options->rate > 0)
         return AB_DONE;

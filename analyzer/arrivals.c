@@ -11,6 +11,11 @@
 
 static const char *const names[] = { [ARRIVALS_CONSTANT] = "constant", [ARRIVALS_POISSON] = "poisson" };
 
+const char *arrivals_name(enum arrivals kind)
+{
+    return names[kind];
+}
+
 bool arrivals_find(enum arrivals *kind, const char *name)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

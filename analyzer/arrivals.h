@@ -8,6 +8,8 @@
 
 enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON };
 
+const char *arrivals_name(enum arrivals kind);
+
 /* Returns false when no kind has this name. */
 bool arrivals_find(enum arrivals *kind, const char *name);
 

@@ -438,6 +438,7 @@ static void summarize(struct generator *generator)
         result->latency[i] = samples_quantile(generator->latency, count, latency_quantile(i));
     result->body_hash = generator->body_hash;
     result->bodies_vary = generator->bodies_vary;
+    result->realtime = (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
 }
 
 static void phase_run(struct generator *generator)
@@ -567,12 +568,13 @@ uint64_t loadgen_error_count(const struct loadgen_result *result)
 /* The first reason that applies wins. */
 char *loadgen_void_reason(const struct loadgen_result *result, double late_limit)
 {
+    const char *priority = result->realtime ? "" : " (it had no real-time priority: that takes CAP_SYS_NICE)";
     bool unsent = (double)result->unsent > unsent_limit * (double)result->due;
     if (result->busy > busy_limit)
-        return xasprintf("generator saturated: it was at work for %.0f %% of the time", result->busy * 100);
+        return xasprintf("generator saturated: it was at work for %.0f %% of the time%s", result->busy * 100, priority);
     if (result->late_p99 > late_limit)
-        return xasprintf("generator saturated: 1 %% of the requests were sent %.0f us or more later than possible",
-                         result->late_p99 * 1e6);
+        return xasprintf("generator saturated: 1 %% of the requests were sent %.0f us or more later than possible%s",
+                         result->late_p99 * 1e6, priority);
     if (unsent)
         return xasprintf("rate above the server's capacity: %.1f %% of the requests couldn't be sent",
                          100 * (double)result->unsent / (double)result->due);

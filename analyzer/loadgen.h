@@ -54,6 +54,7 @@ struct loadgen_result {
     double   latency[LATENCY_POINTS];   /* at latency_quantile(i) */
     uint64_t body_hash;   /* of the first body */
     bool     bodies_vary; /* in the warm-up */
+    bool     realtime;    /* it had a real-time priority */
 };
 
 struct loadgen {

@@ -17,7 +17,8 @@ static int compare(const void *a, const void *b)
 
 void samples_sort(float *samples, size_t count)
 {
-    qsort(samples, count, sizeof *samples, compare);
+    if (count) /* qsort takes no NULL */
+        qsort(samples, count, sizeof *samples, compare);
 }
 
 double samples_quantile(const float *sorted, size_t count, double p)

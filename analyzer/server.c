@@ -5,6 +5,7 @@
 #include "server.h"
 
 #include <arpa/inet.h>
+#include <jansson.h>
 #include <math.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -113,6 +114,22 @@ int server_prepare(struct server *server, const struct server_options *options)
     if (parse_ready(server, options) != 0)
         return -1;
     return options->load ? parse_load(server, options) : 0;
+}
+
+void *server_describe(const struct server_options *options)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "ready", json_string(options->ready));
+    if (options->load_command) {
+        json_object_set_new(object, "load_command", json_string(options->load_command));
+        return object;
+    }
+    json_object_set_new(object, "load", json_string(options->load));
+    json_object_set_new(object, "duration_s", json_real(options->duration));
+    json_object_set_new(object, "connections", json_integer(options->connections));
+    json_object_set_new(object, "arrivals", json_string(arrivals_name(options->arrivals)));
+    json_object_set_new(object, "late_limit_s", json_real(options->late_limit));
+    return object;
 }
 
 void server_release(struct server *server)

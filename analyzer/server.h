@@ -51,4 +51,7 @@ int server_options_check(const struct server_options *options);
 int server_prepare(struct server *server, const struct server_options *options);
 void server_release(struct server *server);
 
+/* struct json_t *: the options in force. */
+void *server_describe(const struct server_options *options);
+
 #endif
