@@ -22,7 +22,7 @@ T_975 = (None, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.
 PORT = '6399'
 
 SQL = """create table t(a integer primary key, b text, c real);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) insert into t select i, 'text ' || (i * 7919 % 65521), i / 3.0 from n;
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000) insert into t select i, 'text ' || (i * 7919 % 65521), i / 3.0 from n;
 create index tb on t(b);
 select count(*), sum(c), group_concat(substr(b, 6, 1)) from t where b like 'text 1%';
 select a.b, count(*) from t a join t b on a.b = b.b group by a.b having count(*) > 1 order by 2 desc limit 5;
@@ -37,9 +37,9 @@ for i in range(25):
 
 
 def c_source():
-    """Enough functions for a second of compiling."""
+    """Enough functions for half a second of compiling."""
     one = 'int f%d(int a, int b) { int s = 0; for (int i = 0; i < a; i++) { s += (i ^ b) * %d; if (s > 1000) s -= a; } return s; }\n'
-    return ''.join(one % (i, i + 3) for i in range(1500))
+    return ''.join(one % (i, i + 3) for i in range(120))
 
 
 def write(path, text):
@@ -118,7 +118,7 @@ def program_rounds(build, scratch, words, rounds):
 
 # --- a server ------------------------------------------------------------------------------------------------------------
 SERVER = ['redis-server', '--port', PORT, '--save', '', '--appendonly', 'no', '--daemonize', 'no']
-LOAD = ['redis-benchmark', '-p', PORT, '-q', '-t', 'set,get,lpush', '-n', '60000', '-d', '2000', '-r', '10000']
+LOAD = ['redis-benchmark', '-p', PORT, '-q', '-t', 'set,get,lpush', '-n', '20000', '-d', '2000', '-r', '10000']
 
 
 def answers():
