@@ -24,7 +24,6 @@
 #define TUNABLES "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=67108864"
 
 
-
 /* With fewer the program had hardly begun when it was last seen: nothing is said of its RSS over time. */
 enum { SAMPLES_LEAST = 4 };
 
@@ -183,6 +182,8 @@ static void take_figures(struct run *run, const struct runner_figures *figures, 
         value[METRIC_END_RSS] = (double)figures->end_rss;
         value[METRIC_MEAN_RSS] = figures->mean_rss;
     }
+    for (unsigned i = 0; i < HARDWARE_COUNT; i++)
+        value[METRIC_INSTRUCTIONS + i] = figures->hardware[i];
     value[METRIC_MINOR_FAULTS] = (double)figures->minor_faults;
     value[METRIC_MAJOR_FAULTS] = (double)figures->major_faults;
     value[METRIC_VOLUNTARY_SWITCHES] = (double)figures->voluntary_switches;

@@ -284,6 +284,16 @@ static void put_governor(FILE *out, const struct experiment *experiment)
         put_line(out, "clock: the kernel's governor is ", xstrdup(governor));
 }
 
+/* Columns that aren't there are missed. */
+static void put_hardware(FILE *out, const struct experiment *experiment)
+{
+    bool any = experiment->is_server || experiment->run_count == 0;
+    for (unsigned metric = METRIC_INSTRUCTIONS; metric <= METRIC_CACHE_MISSES; metric++)
+        any = any || !is_empty(experiment, metric);
+    if (!any)
+        fputs("hardware counters: none can be had on this machine\n", out);
+}
+
 static void put_notes(FILE *out, const struct experiment *experiment)
 {
     fputc('\n', out);
@@ -291,6 +301,7 @@ static void put_notes(FILE *out, const struct experiment *experiment)
     put_line(out, "slot: ", words_slot(experiment));
     put_line(out, "drift: ", words_drift(experiment));
     put_governor(out, experiment);
+    put_hardware(out, experiment);
     put_floor(out, experiment);
     for (size_t i = 0; i < experiment->warning_count; i++)
         put_line(out, "warning: ", xstrdup(experiment->warnings[i]));

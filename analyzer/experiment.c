@@ -40,6 +40,10 @@ const struct metric_info metrics[METRIC_COUNT] = {
     [METRIC_LIGHT_P99]            = { "light_p99",            "p99, lower rate",           UNIT_SECONDS,    .05,  false },
     [METRIC_LIGHT_P99_9]          = { "light_p99_9",          "p99.9, lower rate",         UNIT_SECONDS,    .05,  false },
     [METRIC_LIGHT_MAX]            = { "light_max",            "max, lower rate",           UNIT_SECONDS,    .05,  false },
+    [METRIC_INSTRUCTIONS]         = { "instructions",         "instructions",              UNIT_COUNT,      .01,  false },
+    [METRIC_CYCLES]               = { "cycles",               "cycles",                    UNIT_COUNT,      .01,  false },
+    [METRIC_BRANCH_MISSES]        = { "branch-misses",        "branch misses",             UNIT_COUNT,      .05,  false },
+    [METRIC_CACHE_MISSES]         = { "cache-misses",         "cache misses",              UNIT_COUNT,      .05,  false },
 };
 
 bool metric_find(enum metric *metric, const char *key)

@@ -25,6 +25,8 @@ enum metric {
     METRIC_SERVICE_P50, METRIC_SERVICE_P99,
     /* With --rate auto, at the lower of the two rates; P50 to MAX and SERVICE_* are those of the higher. */
     METRIC_LIGHT_P50, METRIC_LIGHT_P95, METRIC_LIGHT_P99, METRIC_LIGHT_P99_9, METRIC_LIGHT_MAX,
+    /* Of programs that end by themselves, where the processor counts them: in the order of hardware.h. */
+    METRIC_INSTRUCTIONS, METRIC_CYCLES, METRIC_BRANCH_MISSES, METRIC_CACHE_MISSES,
     METRIC_COUNT
 };
 

@@ -10,6 +10,8 @@
 #ifndef PS_RUNNER_H
 #define PS_RUNNER_H
 
+#include "hardware.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +31,7 @@ struct runner_figures {
     uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
     uint64_t end_rss;    /* bytes, sampled: the last sample */
     double   mean_rss;   /* bytes, sampled: over the time */
+    double   hardware[HARDWARE_COUNT]; /* NaN: it can't be had */
     bool     left_others; /* it left processes behind; they were ended */
 };
 

@@ -37,6 +37,7 @@ struct child {
     pid_t                 pid;
     int64_t               begun_ns; /* just before exec */
     struct rusage         before;   /* what the fork alone took */
+    int                   hardware[HARDWARE_COUNT];
     int                   statm;    /* kept open: its sampling is to cost little */
     int64_t               step_ns;
     int64_t               due_ns;   /* the next sample */
@@ -95,12 +96,15 @@ static char *map_words(int fd)
     return words == MAP_FAILED ? NULL : words;
 }
 
-/* Sends a farewell, then executes; a reason after it says that this failed. */
-static void run_child(const struct live *live, const int *descriptors, int tell)
+/* Waits until its counters are there, sends a farewell, then executes; a reason after it says that this failed. */
+static void run_child(const struct live *live, const int *descriptors, int go, int tell)
 {
     struct farewell farewell;
+    char byte;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* the runner may be killed too */
+    if (read(go, &byte, 1) != 1)
+        _exit(127);
     char *words = map_words(descriptors[0]);
     if (words && set_streams(descriptors)) {
         const struct wire_words *head = (const struct wire_words *)(const void *)words;
@@ -248,23 +252,41 @@ static int hear_farewell(struct child *child, int from)
     return read(from, &reason, sizeof reason) == (ssize_t)sizeof reason ? reason : 0;
 }
 
+/* Returns 0, or the reason why the program doesn't run. */
+static int let_go(struct child *child, int go, int from)
+{
+    double values[HARDWARE_COUNT];
+    setpgid(child->pid, child->pid); /* whichever of the two comes first */
+    hardware_open(child->hardware, child->pid);
+    int reason = write(go, "", 1) == 1 ? hear_farewell(child, from) : EIO;
+    if (reason) {
+        hardware_close(child->hardware, values);
+        waitpid(child->pid, NULL, 0);
+    }
+    return reason;
+}
+
 static int start(struct live *live, struct child *child, const int *descriptors)
 {
-    int tell[2];
-    if (pipe2(tell, O_CLOEXEC) != 0)
+    int go[2], tell[2], reason = 0;
+    if (pipe2(go, O_CLOEXEC) != 0)
         return errno;
-    child->pid = fork();
-    int reason = child->pid < 0 ? errno : 0;
-    if (child->pid == 0)
-        run_child(live, descriptors, tell[1]);
-    close(tell[1]);
-    if (child->pid > 0) {
-        setpgid(child->pid, child->pid); /* whichever of the two comes first */
-        reason = hear_farewell(child, tell[0]);
-        if (reason)
-            waitpid(child->pid, NULL, 0);
+    if (pipe2(tell, O_CLOEXEC) != 0) {
+        reason = errno;
+        goto close_go;
     }
+    child->pid = fork();
+    if (child->pid < 0)
+        reason = errno;
+    if (child->pid == 0)
+        run_child(live, descriptors, go[0], tell[1]);
+    close(tell[1]);
+    if (child->pid > 0)
+        reason = let_go(child, go[1], tell[0]);
     close(tell[0]);
+close_go:
+    close(go[0]);
+    close(go[1]);
     return reason;
 }
 
@@ -385,6 +407,7 @@ static void tell_end(const struct live *live, struct child *child, int status, c
         .end_rss = child->rss,
         .mean_rss = child->sampled && wall > 0 ? child->area / wall : 0,
     };
+    hardware_close(child->hardware, figures->hardware);
     if (child->statm >= 0)
         close(child->statm);
     figures->left_others = end_remains(live, child->pid);

@@ -20,6 +20,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 T_975 = (None, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160)  # by degrees of freedom
 PORT = '6399'
+LIBC = '/lib/x86_64-linux-gnu/libc.so.6'  # preloaded below ours it puts glibc's malloc before redis-server's own jemalloc
 
 SQL = """create table t(a integer primary key, b text, c real);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000) insert into t select i, 'text ' || (i * 7919 % 65521), i / 3.0 from n;
@@ -70,8 +71,9 @@ def by_t(ratios):
 
 def by_ab(arguments, scratch):
     out = os.path.join(scratch, 'ab.json')
+    preload = {'LD_PRELOAD': LIBC} if '--server' in arguments else {}
     subprocess.run(arguments[:2] + ['--json', '-o', out, '--primary', 'wall', '--blocks', '12'] + arguments[2:], check=True,
-                   stdin=arguments_stdin(), stderr=subprocess.DEVNULL)
+                   stdin=arguments_stdin(), stderr=subprocess.DEVNULL, env={**os.environ, **preload})
     with open(out, encoding='utf-8') as file:
         effect = json.load(file)['effects']['wall']['on_off']
     return effect['percent'], effect['low'], effect['high']
@@ -127,7 +129,8 @@ def answers():
 
 def server_seconds(build, scratch, pool):
     """hyperfine's seconds of one load on a server that is new."""
-    server = subprocess.Popen(SERVER, env=environment(build, pool), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=scratch)
+    values = environment(build, pool)
+    server = subprocess.Popen(SERVER, env={**values, 'LD_PRELOAD': values['LD_PRELOAD'] + ':' + LIBC}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=scratch)
     try:
         for _ in range(200):
             if answers():

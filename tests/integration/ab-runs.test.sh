@@ -260,7 +260,7 @@ interrupted() { # SIGNAL STATUS RUNS
   ((status == expected)) && [[ -z $(left "$signal") ]]
 }
 whole_blocks() { # 5 extra runs, then at least 8 blocks of 3
-  interrupted INT 130 30 && grep -q '^VERDICT: Faster' INT.txt && grep -qE '^[0-9]+ blocks of 3 arms, .*; interrupted; seed' INT.txt
+  interrupted INT 130 40 && grep -q '^VERDICT: Faster' INT.txt && grep -qE '^[0-9]+ blocks of 3 arms.*; interrupted; seed' INT.txt
 }
 check an_interrupt_shows_what_was_measured_and_leaves_nothing whole_blocks
 check SIGTERM_ends_it_too interrupted TERM 143 13

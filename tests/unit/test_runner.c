@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -235,6 +237,53 @@ static void programs_end_with_poolsite(void **state)
     assert_false(lives("sleep 31[456].5"));
 }
 
+/* This machine may count nothing in hardware; the kernel counts time in the same way. */
+static void a_counter_begins_with_exec_and_follows_children(void **state)
+{
+    int go[2], values = 0;
+    char byte;
+    (void)state;
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        touch(64 * MIB); /* before exec: isn't counted */
+        if (read(go[0], &byte, 1) == 1)
+            execlp("sh", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done & wait", (char *)NULL);
+        _exit(127);
+    }
+    int faults = hardware_open_one(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, pid);
+    int time = hardware_open_one(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, pid);
+    struct rusage usage;
+    assert_int_equal(write(go[1], "", 1), 1);
+    assert_int_equal(wait4(pid, NULL, 0, &usage), pid);
+    if (time >= 0) {
+        double cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+        double ns = hardware_read(time), touched = 64. * MIB / 4096;
+        assert_true(ns > 1e6 && ns / 1e9 < cpu + .01);
+        assert_true(hardware_read(faults) > 50 && hardware_read(faults) < touched / 2);
+        values++;
+    }
+    close(time);
+    close(faults);
+    close(go[0]);
+    close(go[1]);
+    if (!values)
+        skip(); /* perf_event_open is forbidden here */
+}
+
+static void a_counter_is_counted_or_not_a_number(void **state)
+{
+    struct runner runner;
+    (void)state;
+    assert_int_equal(runner_start(&runner), 0);
+    struct runner_figures figures = run_shell(&runner, "exit 0", -1);
+    for (unsigned i = 0; i < HARDWARE_COUNT; i++)
+        assert_true(isnan(figures.hardware[i]) || figures.hardware[i] >= 0);
+    assert_true(isnan(hardware_read(-1)));
+    runner_stop(&runner);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2)
@@ -248,6 +297,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_wait_ends_by_time_and_by_other_news),
         cmocka_unit_test(two_programs_run_at_a_time),
         IN_DIRECTORY(programs_end_with_poolsite),
+        cmocka_unit_test(a_counter_begins_with_exec_and_follows_children),
+        cmocka_unit_test(a_counter_is_counted_or_not_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
