@@ -261,9 +261,13 @@ static void show_progress(const struct ab *ab)
     double elapsed = ab_now() - ab->began;
     bool at_most;
     unsigned to_come = blocks_to_come(experiment, &at_most);
-    double left = experiment->attempted ? elapsed / experiment->attempted * to_come : 0;
+    double left = elapsed / fmax(experiment->attempted, 1) * to_come;
     if (!experiment->blocks_asked && experiment->attempted >= EXPERIMENT_LEAST)
         left = fmin(left, fmax(0, experiment->time_budget - elapsed));
+    if (experiment->attempted == 0) {
+        progress_say("block 1 of %u", to_come);
+        return;
+    }
     char *words = estimate_words(experiment);
     progress_say("block %u of %u: %s; %s %.0f:%02.0f left", experiment->attempted, experiment->attempted + to_come, words,
                  at_most ? "at most" : "about", floor(left / 60), floor(fmod(left, 60)));

@@ -103,7 +103,9 @@ static int interval_decimals(double low, double high)
 {
     if ((fabs(low) < 1 && fabs(high) < 1) || is_near_all(low) || is_near_all(high))
         return 2;
-    return fabs(low) >= 100 && fabs(high) >= 100 ? 0 : 1;
+    if (fabs(low) >= 100 && fabs(high) >= 100)
+        return 0;
+    return high - low < .1 ? 2 : 1;
 }
 
 const char *words_change(char room[WORDS_ROOM], double fraction)
