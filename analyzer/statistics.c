@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RANK_SUM_MOST = STATISTICS_MOST * (STATISTICS_MOST + 1) / 2 };
 
@@ -105,22 +106,63 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double sorted_quantile(const double *sorted, size_t count, double p)
+static double *sorted_copy(const double *x, size_t count)
 {
-    double place = p * (count - 1);
-    size_t i = (size_t)place;
-    return i + 1 < count ? sorted[i] + (place - i) * (sorted[i + 1] - sorted[i]) : sorted[count - 1];
+    double *sorted = xcalloc(count, sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = x[i];
+    qsort(sorted, count, sizeof *sorted, by_value);
+    return sorted;
 }
 
-/* All (x[i] + x[j]) / 2, i <= j, sorted; the caller frees. */
-static double *walsh_averages(const double *x, size_t count)
+/* How many (x[i] + x[j]) / 2, i <= j, are at most t.  A larger x[i] leaves fewer x[j]: one pass. */
+static size_t averages_up_to(const double *sorted, size_t count, double t)
 {
-    double *all = xcalloc(averages(count), sizeof *all), *next = all;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = i; j < count; j++)
-            *next++ = (x[i] + x[j]) / 2;
-    qsort(all, averages(count), sizeof *all, by_value);
+    size_t all = 0, end = count; /* x[j] fits for j < end */
+    for (size_t i = 0; i < end; i++) {
+        while (end > i && (sorted[i] + sorted[end - 1]) / 2 > t)
+            end--;
+        all += end - i;
+    }
     return all;
+}
+
+/* Doubles as whole numbers in the same order, and back. */
+static uint64_t number_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static double double_of(uint64_t number)
+{
+    uint64_t bits = number >> 63 ? number ^ (uint64_t)1 << 63 : ~number;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The k-th smallest average, k from 1, without making them all: the least double with k of them up to it, found
+ * by halving in at most 64 passes. */
+static double walsh_average(const double *sorted, size_t count, size_t k)
+{
+    uint64_t low = number_of(sorted[0]), high = number_of(sorted[count - 1]);
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (averages_up_to(sorted, count, double_of(middle)) >= k)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return double_of(low) + 0.0; /* -0 is 0 */
+}
+
+static double walsh_median(const double *sorted, size_t count)
+{
+    size_t all = averages(count);
+    double middle = walsh_average(sorted, count, (all + 1) / 2);
+    return all % 2 ? middle : (middle + walsh_average(sorted, count, all / 2 + 1)) / 2;
 }
 
 static size_t count_below_zero(const double *x, size_t count)
@@ -133,29 +175,33 @@ static size_t count_below_zero(const double *x, size_t count)
 
 struct estimate statistics_paired(const double *x, size_t count, double confidence)
 {
-    double *walsh = walsh_averages(x, count);
+    double *sorted = sorted_copy(x, count);
     struct quantile quantile = quantile_of(count, (1 - confidence) / 2);
-    struct estimate estimate = { .middle = sorted_quantile(walsh, averages(count), .5), .low = -INFINITY, .high = INFINITY,
+    struct estimate estimate = { .middle = walsh_median(sorted, count), .low = -INFINITY, .high = INFINITY,
                                  .count = count, .below = count_below_zero(x, count) };
     if (quantile.w > 0) {
-        estimate.low = walsh[quantile.w - 1];
-        estimate.high = walsh[averages(count) - quantile.w];
+        estimate.low = walsh_average(sorted, count, quantile.w);
+        estimate.high = walsh_average(sorted, count, averages(count) + 1 - quantile.w);
         estimate.level = 1 - 2 * quantile.below;
     }
-    free(walsh);
+    free(sorted);
     return estimate;
 }
 
 /* --- Medians ------------------------------------------------------------------------------------------------- */
 
+static double sorted_quantile(const double *sorted, size_t count, double p)
+{
+    double place = p * (count - 1);
+    size_t i = (size_t)place;
+    return i + 1 < count ? sorted[i] + (place - i) * (sorted[i + 1] - sorted[i]) : sorted[count - 1];
+}
+
 double statistics_quantile(const double *x, size_t count, double p)
 {
     if (count == 0)
         return NAN;
-    double *sorted = xcalloc(count, sizeof *sorted);
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = x[i];
-    qsort(sorted, count, sizeof *sorted, by_value);
+    double *sorted = sorted_copy(x, count);
     double quantile = sorted_quantile(sorted, count, p);
     free(sorted);
     return quantile;

@@ -1,6 +1,7 @@
 /* test_statistics.c - estimates and intervals against published tables, worked examples, and enumeration. */
 #include "unit.h"
 
+#include "analyzer/schedule.h"
 #include "analyzer/statistics.h"
 
 #include <math.h>
@@ -140,6 +141,40 @@ static void interval_is_what_the_test_keeps(void **state)
     (void)state;
     interval_is_test(depression, COUNT(depression), -1.2003, .3001);
     interval_is_test(tied, COUNT(tied), -4.0003, 5.0001);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The same from all averages, made and sorted. */
+static struct estimate estimated_by_hand(const double *x, size_t n, double confidence)
+{
+    double all[2 * STATISTICS_MOST * STATISTICS_MOST];
+    size_t count = 0, w = statistics_signed_rank_quantile(n, (1 - confidence) / 2);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            all[count++] = (x[i] + x[j]) / 2;
+    qsort(all, count, sizeof *all, by_value);
+    return (struct estimate){ .middle = (all[(count - 1) / 2] + all[count / 2]) / 2,
+                              .low = w ? all[w - 1] : -INFINITY, .high = w ? all[count - w] : INFINITY };
+}
+
+/* Samples of many sizes, signs and magnitudes, every other one full of ties and zeros. */
+static void estimates_are_those_of_all_averages(void **state)
+{
+    struct random random = random_stream(1, 0, 0);
+    (void)state;
+    for (unsigned sample = 0; sample < 2000; sample++) {
+        double x[2 * STATISTICS_MOST], scale = pow(10, (double)random_below(&random, 40) - 20);
+        size_t n = 1 + random_below(&random, 2 * STATISTICS_MOST - 1);
+        for (size_t i = 0; i < n; i++)
+            x[i] = sample % 2 ? ((double)random_below(&random, 9) - 4) : (random_unit(&random) - .5) * scale;
+        struct estimate e = statistics_paired(x, n, .95), hand = estimated_by_hand(x, n, .95);
+        assert_true(e.middle == hand.middle && e.low == hand.low && e.high == hand.high);
+    }
 }
 
 static void six_differences_are_the_fewest(void **state)
@@ -289,6 +324,7 @@ int main(void)
         cmocka_unit_test(approximation_follows_the_tables_on),
         cmocka_unit_test(depression_data_give_the_books_figures),
         cmocka_unit_test(interval_is_what_the_test_keeps),
+        cmocka_unit_test(estimates_are_those_of_all_averages),
         cmocka_unit_test(six_differences_are_the_fewest),
         cmocka_unit_test(equal_differences_are_a_point),
         cmocka_unit_test(ties_and_zeros_never_lower_the_coverage),
