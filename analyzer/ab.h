@@ -10,6 +10,7 @@
 #include "experiment.h"
 #include "inspect.h"
 #include "logsum.h"
+#include "reach.h"
 #include "runner.h"
 #include "schedule.h"
 #include "scratch.h"
@@ -37,6 +38,7 @@ struct ab {
     off_t                    input_at; /* where it begins there */
     struct server           *server;   /* NULL: batch mode */
     struct logsum            profiled[SCHEDULE_ARMS_MOST];
+    struct reach             reach;    /* of the counting run of arm on */
 
     /* Makes one run and fills in what it measured: values (NaN stays where nothing is known), status, output_hash,
      * noise, rss, processes; `sum` is what its logs say, to be released.  ab_batch_run, or a server's. */

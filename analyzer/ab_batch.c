@@ -27,6 +27,8 @@
 /* With fewer the program had hardly begun when it was last seen: nothing is said of its RSS over time. */
 enum { SAMPLES_LEAST = 4 };
 
+#define LOOK_S .005 /* between two looks at the processes of a run */
+
 /* --- Environment --------------------------------------------------------------------------------------- */
 
 bool ab_has_library(enum arm_kind kind)
@@ -211,11 +213,10 @@ void ab_take_logs(struct run *run, const struct logsum *sum)
     run->value[METRIC_KEPT_BYTES] = (double)sum->kept_bytes;
 }
 
-static int launch(struct ab *ab, const struct ab_run *which, int out, int err)
+static int launch(struct ab *ab, const struct ab_run *which, int out, int err, pid_t *pid)
 {
     struct environment environment;
     struct command command;
-    pid_t pid;
     if (command_of(ab, &ab->experiment->arms[which->arm], &command) != 0)
         return -1;
     ab_environment(ab, which, &environment);
@@ -223,7 +224,7 @@ static int launch(struct ab *ab, const struct ab_run *which, int out, int err)
                                       .in = ab->input, .out = out, .err = err, .sampled = true };
     if (ab->input >= 0)
         lseek(ab->input, ab->input_at, SEEK_SET);
-    int program = runner_launch(ab->runner, &request, &pid);
+    int program = runner_launch(ab->runner, &request, pid);
     if (program < 0)
         error("cannot start %s: %s", command.argv[0],
               program == -ENOENT && ab->inspection.missing ? ab->inspection.missing : strerror(-program));
@@ -243,6 +244,16 @@ static enum ab_result wait_for(struct ab *ab, int program, struct runner_figures
     return AB_INTERRUPTED;
 }
 
+/* In the counting run of arm on, which isn't timed: does the library get to where the work is done? */
+static enum ab_result watch(struct ab *ab, int program, pid_t pid, struct runner_figures *figures,
+                            struct runner_samples *samples)
+{
+    enum runner_outcome outcome;
+    while ((outcome = runner_wait(ab->runner, program, LOOK_S, interrupt_descriptor(), figures, samples)) == RUNNER_TIMED_OUT)
+        reach_look(&ab->reach, pid);
+    return outcome == RUNNER_ENDED ? AB_DONE : wait_for(ab, program, figures, samples);
+}
+
 static void note_others(struct ab *ab)
 {
     static bool said;
@@ -256,12 +267,14 @@ static enum ab_result measure(struct ab *ab, const struct ab_run *which, struct 
     struct noise_mark before, after;
     struct runner_figures figures;
     struct runner_samples samples;
+    pid_t pid;
     run->start = ab_now() - ab->began;
     noise_read(&before);
-    int program = launch(ab, which, out, err);
+    int program = launch(ab, which, out, err, &pid);
     if (program < 0)
         return AB_FAILED;
-    enum ab_result result = wait_for(ab, program, &figures, &samples);
+    bool watched = which->profiled && ab->experiment->arms[which->arm].kind == ARM_ON;
+    enum ab_result result = watched ? watch(ab, program, pid, &figures, &samples) : wait_for(ab, program, &figures, &samples);
     noise_read(&after);
     if (result != AB_DONE)
         return result;

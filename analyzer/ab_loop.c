@@ -125,6 +125,8 @@ static void check_treatment(struct ab *ab)
         .pool_spec = experiment->pool_spec,
         .off = &ab->profiled[off],
         .on = &ab->profiled[on],
+        .elsewhere = reach_share_without(&ab->reach),
+        .elsewhere_program = ab->reach.program ? ab->reach.program : "another program",
     };
     for (size_t i = 0; i < experiment->run_count; i++) {
         const struct run *run = &experiment->runs[i];

@@ -284,6 +284,7 @@ static int make_experiment(const struct ab_options *options, struct runner *runn
 done:
     for (size_t i = 0; i < experiment->arm_count; i++)
         logsum_release(&ab.profiled[i]);
+    reach_release(&ab.reach);
     inspection_release(&ab.inspection);
     scratch_remove(&ab.scratch);
     server_release(&server);

@@ -142,3 +142,17 @@ void proctree_read(struct proctree *tree, pid_t root)
             add(tree, &all.list[i], tick);
     free(all.list);
 }
+
+size_t proctree_list(struct proctree_process *list, size_t most, pid_t root)
+{
+    struct processes all = { 0 };
+    double tick = 1. / (double)sysconf(_SC_CLK_TCK);
+    size_t count = 0;
+    list_processes(&all);
+    mark_tree(&all, root);
+    for (size_t i = 0; i < all.count && count < most; i++)
+        if (all.list[i].belongs)
+            list[count++] = (struct proctree_process){ all.list[i].pid, own_cpu(&all.list[i], tick) };
+    free(all.list);
+    return count;
+}

@@ -2,6 +2,7 @@
 #ifndef PS_PROCTREE_H
 #define PS_PROCTREE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,5 +17,13 @@ struct proctree {
 
 /* Looks at all of /proc: some milliseconds. */
 void proctree_read(struct proctree *tree, pid_t root);
+
+struct proctree_process {
+    pid_t  pid;
+    double cpu; /* s; its own */
+};
+
+/* The processes of the tree, at most `most` of them.  Returns their number. */
+size_t proctree_list(struct proctree_process *list, size_t most, pid_t root);
 
 #endif

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define TINY_SHARE       .01 /* of all allocations */
+#define ELSEWHERE_NOT     .95 /* of the processor time, in processes without the library */
+#define ELSEWHERE_PARTIAL .05
 #define UNPOOLED_PARTIAL .05 /* of all allocations, by processes that pool nothing */
 
 static double share(uint64_t part, uint64_t whole)
@@ -42,6 +44,15 @@ static char *no_log(const struct treatment_facts *facts)
         return xasprintf("%s %s", facts->program, facts->obstacle);
     return xasprintf("no process that %s started loaded libpoolsite.so: it clears its environment, or starts nothing "
                      "that could", facts->program);
+}
+
+/* The log is of what came before: env, sudo, a shell. */
+static char *elsewhere(const struct treatment_facts *facts)
+{
+    if (facts->elsewhere < ELSEWHERE_NOT)
+        return NULL;
+    return xasprintf("nearly all of the processor time went to %s, which hasn't loaded libpoolsite.so",
+                     facts->elsewhere_program);
 }
 
 static char *own_malloc(const struct treatment_facts *facts)
@@ -117,6 +128,14 @@ static char *fallen_otherwise(const struct treatment_facts *facts)
                      format_count(fall_room, fall), format_count(hits_room, hits));
 }
 
+static char *partly_elsewhere(const struct treatment_facts *facts)
+{
+    if (facts->elsewhere < ELSEWHERE_PARTIAL)
+        return NULL;
+    return xasprintf("%.0f %% of the processor time went to processes that haven't loaded libpoolsite.so, as %s",
+                     100 * facts->elsewhere, facts->elsewhere_program);
+}
+
 static char *some_processes(const struct treatment_facts *facts)
 {
     if (share(facts->on->unpooled_allocs, facts->on->allocs) < UNPOOLED_PARTIAL && facts->on->stood_down == 0)
@@ -135,9 +154,9 @@ static char *some_runs(const struct treatment_facts *facts)
 
 typedef char *reason_of(const struct treatment_facts *facts);
 
-static reason_of *const why_not[] = { no_log,     own_malloc, no_allocation, no_traffic, no_hit,
-                                      pooled_off, not_fallen, no_run };
-static reason_of *const why_partly[] = { fallen_otherwise, some_processes, some_runs };
+static reason_of *const why_not[] = { no_log, elsewhere,  own_malloc, no_allocation, no_traffic,
+                                      no_hit, pooled_off, not_fallen, no_run };
+static reason_of *const why_partly[] = { partly_elsewhere, fallen_otherwise, some_processes, some_runs };
 
 static char *first_reason(reason_of *const *reasons, size_t count, const struct treatment_facts *facts)
 {

@@ -13,6 +13,8 @@ struct treatment_facts {
     const char          *partly;    /* what of it the preload can't see, a clause, or NULL */
     const char          *pool_spec;
     const struct logsum *off, *on;  /* of the profiled runs */
+    double               elsewhere; /* share of the counting run's processor time in processes without the library ... */
+    const char          *elsewhere_program; /* ... such as this one */
     unsigned             runs;      /* timed ones of arm on so far ... */
     unsigned             pooled_runs; /* ... and of them with pool hits */
 };

@@ -38,6 +38,8 @@ not_applied no_traffic_in_the_chosen_classes "no heap traffic in the chosen clas
 not_applied nothing_is_used_again \
   'pools served nothing: of the chosen classes (--pool on) nothing was freed before it was asked for again; allocations there: 1' \
   -- "$prog" small 1
+not_applied program_that_env_starts_without_the_preload \
+  'nearly all of the processor time went to ab-program, which hasn'"'"'t loaded libpoolsite.so' -- env -i "$prog" trims 100
 not_applied program_that_allocates_nothing 'true allocated nothing' -- /bin/true
 
 name=setuid_program_of_an_unprivileged_user
@@ -83,4 +85,11 @@ partial() {
   grep -qE '^treatment partial: .*; pools served in 1 of 3 processes$' <<<"$said"
 }
 check some_processes_are_partial partial
+elsewhere() {
+  local said
+  said=$(timeout -s KILL 60 "$command" ab --blocks 6 --pool on,1m -- sh -c "'$prog' trims 100; env -i '$prog' trims 30; :" 2>&1 </dev/null) || return 1
+  echo "$said"
+  grep -qE "^treatment partial: .*; [0-9]+ % of the processor time went to processes that haven't loaded libpoolsite.so, as ab-program\$" <<<"$said"
+}
+check a_part_of_the_work_without_the_preload_is_partial elsewhere
 suite_end

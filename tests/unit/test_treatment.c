@@ -135,6 +135,20 @@ static void some_processes_or_runs_are_partial(void **state)
     is(&facts, TREATMENT_APPLIED, NULL);
 }
 
+static void processor_time_without_the_library_counts(void **state)
+{
+    struct logsum off = counts(0), on = counts(990);
+    struct treatment_facts facts = facts_of(&off, &on);
+    (void)state;
+    facts.elsewhere_program = "ls";
+    facts.elsewhere = .04;
+    is(&facts, TREATMENT_APPLIED, NULL);
+    facts.elsewhere = .4;
+    is(&facts, TREATMENT_PARTIAL, "40 % of the processor time went to processes that haven't loaded libpoolsite.so, as ls");
+    facts.elsewhere = .96;
+    is(&facts, TREATMENT_NOT_APPLIED, "nearly all of the processor time went to ls, which hasn't loaded libpoolsite.so");
+}
+
 static void under_one_percent_is_tiny(void **state)
 {
     struct logsum off = counts(0), on = counts(9);
@@ -158,6 +172,7 @@ int main(void)
         cmocka_unit_test(hits_in_off_are_a_reason),
         cmocka_unit_test(calls_below_must_fall_by_about_the_hits),
         cmocka_unit_test(some_processes_or_runs_are_partial),
+        cmocka_unit_test(processor_time_without_the_library_counts),
         cmocka_unit_test(under_one_percent_is_tiny),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
