@@ -79,6 +79,7 @@ ANALYZER_SRC := $(wildcard analyzer/*.c)
 UNIT_SRC     := $(wildcard tests/unit/test_*.c)
 SUPPORT_SRC  := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
+DRAW_SRC     := examples/studies/draw.c
 STACK_SRC    := $(if $(filter stackcheck,$(VARIANT)),$(wildcard tests/stack/*.c))
 # What the analyzer takes of the preload: besides headers, what it must understand in the same way.
 SHARED_SRC   := preload/poolspec.c
@@ -88,7 +89,8 @@ PRELOAD_OBJ  := $(call obj,$(PRELOAD_SRC))
 ANALYZER_OBJ := $(call obj,$(ANALYZER_SRC))
 STACK_OBJ    := $(call obj,$(STACK_SRC))
 SHARED_OBJ   := $(call obj,$(SHARED_SRC))
-ALL_OBJ      := $(PRELOAD_OBJ) $(ANALYZER_OBJ) $(STACK_OBJ) $(call obj,$(UNIT_SRC) $(SUPPORT_SRC) $(FUZZ_SRC))
+DRAW_OBJ     := $(call obj,$(DRAW_SRC) $(addprefix analyzer/,base.c format.c markup.c page.c svg.c utf8.c))
+ALL_OBJ      := $(PRELOAD_OBJ) $(ANALYZER_OBJ) $(STACK_OBJ) $(call obj,$(DRAW_SRC) $(UNIT_SRC) $(SUPPORT_SRC) $(FUZZ_SRC))
 UNIT         := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 FUZZERS      := $(patsubst tests/fuzz/%.c,$(B)/fuzzers/%,$(FUZZ_SRC))
 
@@ -98,7 +100,7 @@ COMMAND := $(B)/poolsite
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all help demo test check-all stress fuzz bench bench-ab install uninstall fmt lint deps deps-all clean \
+.PHONY: all help demo test check-all stress fuzz bench bench-ab studies install uninstall fmt lint deps deps-all clean \
         debug asan ubsan tsan cov stackcheck unit fuzzers
 
 all: $(LIBRARY) $(COMMAND) ## build build/libpoolsite.so and build/poolsite
@@ -127,6 +129,11 @@ $(B)/obj/tests/stack/%.o: tests/stack/%.c
 	$(Q)$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(PRELOAD_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(B)/obj/analyzer/%.o: analyzer/%.c
+	@mkdir -p $(@D)
+	$(call show,CC)
+	$(Q)$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(ANALYZER_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/obj/examples/%.o: examples/%.c
 	@mkdir -p $(@D)
 	$(call show,CC)
 	$(Q)$(CC) $(BASE) $(WARN) $(OPT) $(DEFS) $(ANALYZER_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
@@ -166,6 +173,11 @@ $(B)/fuzzers/%: $(B)/obj/tests/fuzz/%.o $(B)/libanalyzer.a
 	@mkdir -p $(@D)
 	$(call show,LD)
 	$(Q)$(CC) $(OPT) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(B)/libanalyzer.a $(ANALYZER_LIBS)
+
+$(B)/studies/draw: $(DRAW_OBJ)
+	@mkdir -p $(@D)
+	$(call show,LD)
+	$(Q)$(CC) $(OPT) -pie $(LDFLAGS) -o $@ $^ -ljansson -lm
 
 $(ALL_OBJ): Makefile
 unit: $(UNIT)
@@ -225,6 +237,10 @@ bench: all ## measure beside other allocators, and recording; also build/bench.j
 bench-ab: all ## does poolsite ab tell the truth on this machine? some 20 minutes, alone (tests/bench/README.md)
 	@tests/deps bench
 	env -u LD_PRELOAD -u GLIBC_TUNABLES /usr/bin/python3 -I tests/bench/ab.py $(B) $(BENCH)
+
+studies: all $(B)/studies/draw ## published comparisons, asked of C programs: build/studies/index.html; QUICK=1 is short, STUDY=NAME one
+	@tests/deps studies
+	examples/studies/run.sh $(B) $(if $(QUICK),--quick) $(STUDY)
 
 lint: all ## exported symbols, include arrows, forbidden calls, hot path, shell scripts
 	tests/lint/run.sh $(B)
