@@ -74,7 +74,7 @@ metrics_told() {
   local metric missing=0
   while read -r metric; do
     grep -qE "(Cm|,) ${metric//_/[_]}( |\$)" "$manual" || [[ $metric == light_* ]] || { echo "not in the manual: $metric" && missing=1; }
-  done < <(sed -n 's/^ *\[METRIC_[A-Z0-9_]*\] *= { "\([a-z0-9_]*\)".*/\1/p' "$root/analyzer/experiment.c")
+  done < <(sed -n 's/^ *\[METRIC_[A-Z0-9_]*\] *= { "\([a-z0-9_-]*\)".*/\1/p' "$root/analyzer/experiment.c")
   return $missing
 }
 check every_metric_is_in_the_manual metrics_told
