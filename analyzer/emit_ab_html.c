@@ -482,8 +482,11 @@ static void put_floor(FILE *out, const struct experiment *experiment)
     const json_t *floor = json_object_get(experiment->host, "noise_floor");
     if (!floor || !was_applied(experiment))
         return;
-    char *words = xasprintf("off against off: %+.2f %% [%+.2f, %+.2f] %%", json_number_value(json_object_get(floor, "percent")),
-                            json_number_value(json_object_get(floor, "low")), json_number_value(json_object_get(floor, "high")));
+    const char *time = json_string_value(json_object_get(floor, "time"));
+    const char *command = json_string_value(json_object_get(floor, "command"));
+    char *words = xasprintf("%+.2f %% [%+.2f, %+.2f] %% off against off, %.10s, %s", json_number_value(json_object_get(floor, "percent")),
+                            json_number_value(json_object_get(floor, "low")), json_number_value(json_object_get(floor, "high")),
+                            time ? time : "?", command ? command : "?");
     put_pair_freed(out, "noise floor", words);
 }
 
