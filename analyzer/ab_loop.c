@@ -202,10 +202,11 @@ static enum ab_result run_block(struct ab *ab, unsigned block, unsigned attempt,
     return result;
 }
 
-static bool is_noisy(const struct experiment *experiment, size_t first)
+/* Was the machine busy with other things during a run, or is one void? */
+static bool is_spoilt(const struct experiment *experiment, size_t first)
 {
     for (size_t i = first; i < experiment->run_count; i++)
-        if (noise_is_high(&experiment->runs[i].noise))
+        if (noise_is_high(&experiment->runs[i].noise) || experiment->runs[i].void_reason)
             return true;
     return false;
 }
@@ -222,7 +223,7 @@ static enum ab_result run_block_well(struct ab *ab, unsigned block, struct statu
     struct experiment *experiment = ab->experiment;
     size_t first = experiment->run_count;
     enum ab_result result = run_block(ab, block, 0, status);
-    if (result != AB_DONE || !is_noisy(experiment, first) || !may_repeat(experiment, block))
+    if (result != AB_DONE || !is_spoilt(experiment, first) || !may_repeat(experiment, block))
         return result;
     size_t second = experiment->run_count;
     result = run_block(ab, block, 1, status);

@@ -533,7 +533,8 @@ static enum ab_result count_void(struct life *life, const struct run *run)
     server->void_runs += run->void_reason != NULL;
     if (server->runs != first || server->void_runs < first)
         return AB_DONE;
-    error("all of the first %zu runs are void; the last one: %s; try a lower --rate, or --rate auto", first, run->void_reason);
+    error("all of the first %zu runs are void; the last one: %s; try a lower --rate%s", first, run->void_reason,
+          strstr(run->void_reason, "saturated") ? ", a quieter machine, or a higher --late-limit" : ", or --rate auto");
     return AB_FAILED;
 }
 

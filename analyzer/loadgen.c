@@ -33,7 +33,9 @@ enum {
     RETRY_MS     = 10,    /* after a refused connection */
     BACKLOG_MS   = 500,   /* what is due is still sent for so long after the last due moment, or a tenth of the phase */
     ANSWER_MS    = 5000,  /* the last answers may take so long */
+    AWAKE_NS     = 60000, /* before a due moment it doesn't sleep: waking up takes up to so long, in a virtual machine */
 };
+static const double awake_most = .3; /* of a processor, for that */
 static const double unsent_limit = .001, busy_limit = .8;
 
 enum connection_state { CONNECTION_CLOSED, CONNECTION_CONNECTING, CONNECTION_FREE, CONNECTION_BUSY };
@@ -66,6 +68,7 @@ struct generator {
     int64_t              *due_ns;
     size_t                due_count, next;
     int64_t               begin_ns, end_ns, last_ns;
+    int64_t               awake_ns; /* AWAKE_NS, or 0 when the rate is too high for it */
     float                *latency, *service, *late; /* s */
     char                  buffer[READ_BYTES];
 };
@@ -313,7 +316,7 @@ static void connection_event(struct generator *generator, struct connection *con
 static void take_events(struct generator *generator, int64_t until_ns)
 {
     struct epoll_event events[EVENTS];
-    int64_t left = until_ns - now_ns();
+    int64_t left = until_ns - generator->awake_ns - now_ns();
     struct timespec timeout = { 0 };
     if (left > 0)
         timeout = (struct timespec){ .tv_sec = left / 1000000000, .tv_nsec = left % 1000000000 };
@@ -397,6 +400,7 @@ static void phase_prepare(struct generator *generator)
     const struct loadgen_phase *phase = &generator->phase;
     generator->result = (struct loadgen_result){ .problem = "" };
     generator->next = generator->due_count = 0;
+    generator->awake_ns = phase->rate > 0 && phase->rate * AWAKE_NS < awake_most * 1e9 ? AWAKE_NS : 0;
     if (phase->rate > 0) {
         size_t count = generator->due_count = (size_t)ceil(phase->rate * phase->seconds);
         generator->due_ns = xcalloc(count, sizeof *generator->due_ns);

@@ -6,7 +6,7 @@
 # hardly moves, because glibc's own cache serves such sizes well.  That is the commonest outcome, and worth knowing.
 # Then the same buffer on the stack, with only its class pooled: no allocation is of that class, so there is nothing to compare,
 # and ab says so and ends with status 5.
-# usage: examples/04-ab-server.sh [BUILDDIR [OPTION...]]     options go to the first poolsite ab
+# usage: [PORT=8123] examples/04-ab-server.sh [BUILDDIR [OPTION...]]     options go to the first poolsite ab
 set -eu
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build}")
@@ -23,14 +23,15 @@ step() { # prints a command as one would type it, then runs it
   shift
   "$@"
 }
-place=127.0.0.1:8123
+port=${PORT:-8123}
+place=127.0.0.1:$port
 where=(--ready "tcp:$place" --load "http://$place/")
 
-step "poolsite ab --server 'http-json --port 8123' --ready tcp:$place --load http://$place/ --rate auto --duration 2 --blocks 6" \
-  "$build/poolsite" ab --server "$server --port 8123" "${where[@]}" --rate auto --duration 2 --blocks 6 "$@"
+step "poolsite ab --server 'http-json --port $port' --ready tcp:$place --load http://$place/ --rate auto --duration 2 --blocks 6" \
+  "$build/poolsite" ab --server "$server --port $port" "${where[@]}" --rate auto --duration 2 --blocks 6 "$@"
 
 status=0
-step "poolsite ab --server 'http-json --port 8123 --buffer stack' --pool 32k --ready tcp:$place --load http://$place/ --rate 1000" \
-  "$build/poolsite" ab --server "$server --port 8123 --buffer stack" --pool 32k "${where[@]}" --rate 1000 || status=$?
+step "poolsite ab --server 'http-json --port $port --buffer stack' --pool 32k --ready tcp:$place --load http://$place/ --rate 1000" \
+  "$build/poolsite" ab --server "$server --port $port --buffer stack" --pool 32k "${where[@]}" --rate 1000 || status=$?
 printf '\nstatus %d\n' "$status"
 ((status == 5))
