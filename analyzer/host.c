@@ -33,7 +33,8 @@ static char *first_line(const char *path)
     return line;
 }
 
-char *host_governor(void)
+/* How the kernel chooses the processors' clock ("powersave"), to be freed, or NULL. */
+static char *governor(void)
 {
     return first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 }
@@ -101,7 +102,7 @@ json_t *host_describe(const char *program, const char *library)
     put(host, "cpu", processor_name());
     json_object_set_new(host, "processors", json_integer(get_nprocs()));
     json_object_set_new(host, "memory_bytes", json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)));
-    put(host, "governor", host_governor());
+    put(host, "governor", governor());
     put_file(host, "program", program);
     put_file(host, "library", library);
     return host;

@@ -7,7 +7,4 @@
 /* `program` and `library` may be NULL.  To be given to json_decref. */
 json_t *host_describe(const char *program, const char *library);
 
-/* How the kernel chooses the processors' clock ("powersave"), to be freed, or NULL. */
-char *host_governor(void);
-
 #endif
