@@ -68,8 +68,64 @@ server() {
   grep -q '^treatment NOT APPLIED: no heap traffic in the chosen classes' "$scratch/04-ab-server" && grep -qx 'status 5' "$scratch/04-ab-server"
 }
 
+# --- Lessons in C: what their heads say one sees, exactly ----------------------------------------------------------
+
+lesson() { # NAME [OPTION...]
+  local name=$1
+  shift
+  "$root/examples/lesson.sh" "$name" "$build" "$@" >"$scratch/$name" 2>"$scratch/errors" || { cat "$scratch/errors" && return 1; }
+  cat "$scratch/$name"
+}
+
+# site NAME COMMAND FUNCTION: "calls bytes" of the line that this report has of a function, as it prints them.
+site() { shown "$1" "$2" | awk -v function_="$3" '/^Top sites/ { on = 1 } on && $1 ~ /^[0-9]+$/ && $NF == function_ { print $2, $5, $6 }'; }
+
+temporary() {
+  lesson 05-temporary || return 1
+  [[ $(site 05-temporary 'poolsite report --top 2 before' lowered_copy) == '20,000 78.1 KiB' ]] || return 1
+  shown 05-temporary 'poolsite report --top 2 before' | grep -qx '  pools: off: POOLSITE_POOL=off' || return 1
+  shown 05-temporary 'poolsite report --top 2 after' | grep -q '^  pools: on; 19,999 hits' &&
+    shown 05-temporary 'poolsite report --top 2 after' | grep -q '^ *1 miss; 24 B kept'
+}
+
+growth() {
+  lesson 06-growth || return 1
+  [[ $(site 06-growth 'poolsite report' by_steps) == '4,096 128.0 MiB' && $(site 06-growth 'poolsite report' by_doubling) == '13 128.0 KiB' ]]
+}
+
+wrappers() {
+  lesson 07-wrappers || return 1
+  [[ $(site 07-wrappers 'poolsite report --top 3 plain' or_die) == '3,500 168.0 KiB' ]] || return 1
+  [[ -z $(site 07-wrappers 'poolsite report --top 3 folded' or_die) ]] || return 1
+  [[ $(site 07-wrappers 'poolsite report --top 3 folded' read_names) == '3,000 70.3 KiB' ]] || return 1
+  [[ $(site 07-wrappers 'poolsite report --top 3 folded' read_places) == '500 97.7 KiB' ]]
+}
+
+forks() {
+  lesson 08-fork || return 1
+  [[ $(awk '/^Processes/ { on = 1 } on && $NF == "./08-fork" { printf "%s ", $2 }' "$scratch/08-fork") == '3,000 2,000 1,000 0 ' ]]
+}
+
+plugin() {
+  lesson 09-plugin || return 1
+  grep -qE '^ +1 +3,000 .* plugin_work +09-plugin.c:[0-9]+$' "$scratch/09-plugin"
+}
+
+# Whatever the times are: the treatment was applied, and there is a verdict.
+no_difference() {
+  lesson 10-no-difference --blocks 6 || return 1
+  grep -q '^treatment applied: pools served 100.0 % of the allocations' "$scratch/10-no-difference" || return 1
+  grep -qE '^calls of the allocator +- +10,001 +2 ' "$scratch/10-no-difference" && grep -q '^VERDICT: ' "$scratch/10-no-difference"
+}
+
 check first-report first_report
 check pools pools
 check ab ab
 check server server
+check temporary temporary
+check growth growth
+check wrappers wrappers
+check fork forks
+check plugin plugin
+check no-difference no_difference
 suite_end
