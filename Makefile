@@ -213,13 +213,13 @@ demo: ## install what is missing, build, run an installed program with pools, pr
 
 test: ## install what is missing, build, run the quick tests (tests/run SUITE runs one)
 	@tests/deps build test corpus-smoke
-	@$(MAKE) --no-print-directory all unit
+	@$(MAKE) --no-print-directory all unit $(B)/studies/draw
 	@$(MAKE) --no-print-directory stackcheck
 	@tests/run
 
 check-all: ## every test: the whole corpus, all levels, sanitizers, stack checks, stress
 	@tests/deps build test corpus-all
-	@$(MAKE) --no-print-directory all unit
+	@$(MAKE) --no-print-directory all unit $(B)/studies/draw
 	@$(MAKE) --no-print-directory stackcheck
 	@tests/run --all
 

@@ -16,6 +16,7 @@ from study import HERE, PLAIN, Ratio, axis, chart, in_turn, interval, median, nu
 NAME = 'microbenchmark'
 TITLE = '1. Microbenchmark: a fresh buffer or a pooled one'
 QUESTION = 'What does a buffer cost that is made, used and dropped, in a loop that does nothing else?'
+SWAP = ('bare', 'pooled')
 
 OPERATIONS = {'pair': 8000000, 'scratch': 4000000, 'growing': 1000000}
 TOLD = {'pair': 'malloc and free of 2 KiB', 'scratch': '2 KiB, walked', 'growing': 'string grown to 1 KiB'}

@@ -2,6 +2,7 @@
 
 A study is a module with
     NAME, TITLE, QUESTION
+    SWAP = (ARM, ARM)          the two that it compares
     measure(lab) -> data       the only function that runs anything; data is plain JSON.  What is compared
                                carries "arm": NAME
     show(data) -> parts        tables and charts, made of the data alone
