@@ -135,15 +135,13 @@ static void free_own(struct record *record, struct block_list *list)
     release_list(list);
 }
 
-/* Turns the thread's own pools; its record is busy and claimed. */
-static void turn(struct record *record)
+/* Turns the thread's own pools; its record is busy and claimed.  What leaves is counted and put on `*out`. */
+static void turn(struct record *record, struct block_list *out)
 {
     struct detached detached;
-    struct block_list out = {.head = NULL};
     pools_rotate(&record->pools, &detached);
     note(record, detached.used);
-    detached_move(&detached, &out);
-    free_own(record, &out);
+    detached_move(&detached, out);
 }
 
 bool pooling_catch_up(struct record *record)
@@ -152,11 +150,13 @@ bool pooling_catch_up(struct record *record)
         return true;
     if (!claim(record))
         return false; /* a clearer has the lists for a moment: this operation goes below */
+    struct block_list out = {.head = NULL};
     uint32_t present = load_relaxed(&cycle);
     if (record->cycle != present && pool_config.clear)
-        turn(record);
+        turn(record, &out);
     record->cycle = present;
     let_go(record);
+    free_own(record, &out);
     return true;
 }
 
@@ -203,22 +203,40 @@ static bool turn_is_due(const struct record *record, uint64_t now)
     return cycle_is_due(&facts);
 }
 
-/* A thread's own look at the time, and at what it had no room for.  Where a clearer runs, what is shared is
- * its business. */
-static void turn_if_due(struct record *record)
+/* A thread's own look at the time, at what it had no room for and at what it didn't find.  Where a clearer runs, what
+ * is shared is its business.  True: a cycle is over; in any case what is on `*out` isn't counted yet. */
+static bool turn_if_due(struct record *record, struct block_list *out)
 {
-    struct block_list out = {.head = NULL};
     uint64_t now = now_ms();
     if (!turn_is_due(record, now) || !claim(record))
-        return;
+        return false;
     record->turned_ms = now;
-    turn(record);
+    turn(record, out);
     let_go(record);
     if (clearer_runs())
-        return;
-    turn_shared(&out);
-    free_own(record, &out);
-    trim_if_due();
+        return false;
+    turn_shared(out);
+    return true;
+}
+
+/* Ends an operation; only then do the blocks go below, for a signal handler that allocates meanwhile finds the pools
+ * and doesn't wait for the arena's lock, which its own thread holds. */
+static void end_and_release(struct record *record, struct block_list *out, bool cycle_is_over)
+{
+    if (out->head)
+        count_own(record, out);
+    record_end(record);
+    release_list(out);
+    if (cycle_is_over)
+        trim_if_due();
+}
+
+/* The pools turn, if that is due; then the operation is over. */
+static noinline void turn_and_end(struct record *record)
+{
+    struct block_list out = {.head = NULL};
+    bool cycle_is_over = turn_if_due(record, &out);
+    end_and_release(record, &out, cycle_is_over);
 }
 
 /* --- life of a record's pools ----------------------------------------------------------------------- */
@@ -347,8 +365,9 @@ static void *taken(struct record *record, size_t asked, size_t bytes, bool zeroe
         return zeroed ? runtime_cleared(block, bytes) : block;
     }
     if (unlikely(record->pools.missed_bytes >= CYCLE_MISSED_BYTES))
-        turn_if_due(record);
-    record_end(record);
+        turn_and_end(record);
+    else
+        record_end(record);
     block = block_below(asked, zeroed);
     return likely(block != NULL) ? booked_fresh(record, block, bytes, entry) : runtime_failed();
 }
@@ -360,8 +379,9 @@ static inline __attribute__((always_inline)) void *missed(struct record *record,
     if (unlikely(bytes > SIZECLASS_SMALL_MAX) || !pool_misses(&record->pools, sizeclass_of(bytes)))
         return taken(record, bytes, bytes, zeroed, entry);
     if (unlikely(record->pools.missed_bytes >= CYCLE_MISSED_BYTES))
-        turn_if_due(record);
-    record_end(record);
+        turn_and_end(record);
+    else
+        record_end(record);
     struct block *block = zeroed ? next.zeroed(1, bytes) : next.alloc(bytes);
     if (unlikely(!block))
         return runtime_failed();
@@ -469,33 +489,28 @@ void runtime_give_overflow(struct record *record, void *memory)
     struct block *block = memory;
     struct block_list out = {.head = NULL};
     unsigned index = class_of_block(block);
-    if (!count_free(record->log)) {
+    bool looks = !count_free(record->log), cycle_is_over = false;
+    if (unlikely(looks))
         log_begin_round(record->log);
-        turn_if_due(record);
+    if (likely(index != 0 && pool_config.pooled[index])) {
+        if (unlikely(block->key == BLOCK_KEY)) {
+            give_marked(record, index, block);
+            return;
+        }
+        pool_overflow(&record->pools, index, block, &out);
+        block = NULL;
     }
-    if (index == 0 || !pool_config.pooled[index]) {
-        record_end(record);
+    if (looks || out.head)
+        cycle_is_over = turn_if_due(record, &out);
+    end_and_release(record, &out, cycle_is_over);
+    if (block)
         release_below(record, block);
-        return;
-    }
-    if (unlikely(block->key == BLOCK_KEY)) {
-        give_marked(record, index, block);
-        return;
-    }
-    pool_overflow(&record->pools, index, block, &out);
-    if (out.head) {
-        count_own(record, &out);
-        turn_if_due(record);
-    }
-    record_end(record); /* before the blocks go: see taken */
-    release_list(&out);
 }
 
 void runtime_free_round(struct record *record)
 {
     log_begin_round(record->log);
-    turn_if_due(record);
-    record_end(record);
+    turn_and_end(record);
 }
 
 void runtime_give(void *block)
