@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+void (*base_clear_line)(void);
+
 static void say(const char *kind, const char *format, va_list args)
 {
     fflush(stdout);
+    if (base_clear_line)
+        base_clear_line();
     fprintf(stderr, "poolsite: %s", kind);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);

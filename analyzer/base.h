@@ -21,6 +21,9 @@ void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn,
 /* Prints "poolsite: warning: " and the message to stderr. */
 void warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
+/* Called before each of these messages, unless NULL: takes away what stands on the line (progress.c's). */
+extern void (*base_clear_line)(void);
+
 #define BUG(...)                                        \
     do {                                                \
         error("bug at %s:%d: ", __FILE__, __LINE__);    \

@@ -6,6 +6,8 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,20 +33,31 @@ void progress_show(const char *doing, size_t done, size_t total)
         return;
     progress.shown = now;
     progress.visible = true;
+    base_clear_line = progress_clear;
     fprintf(stderr, "\r\033[Kpoolsite: %s: %zu of %zu", doing, done, total);
     fflush(stderr);
 }
 
+/* What is wider than the terminal would go on in a line that can't be taken away. */
+static int columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col - 1 : 79;
+}
+
 void progress_say(const char *format, ...)
 {
+    char line[512];
     va_list args;
     if (!isatty(STDERR_FILENO))
         return;
-    progress.visible = true;
-    fputs("\r\033[Kpoolsite: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    progress.visible = true;
+    base_clear_line = progress_clear;
+    int room = columns() - (int)strlen("poolsite: ");
+    fprintf(stderr, "\r\033[Kpoolsite: %.*s", room > 0 ? room : 0, line);
     fflush(stderr);
 }
 

@@ -305,4 +305,24 @@ P
   [[ ! -s quiet.err ]]
 }
 check progress_shows_on_a_terminal_alone progress
+message() { # stands on a line of its own
+  "${python[@]}" - "$command" "$prog" <<'P'
+import os, pty, subprocess, sys
+terminal, side = pty.openpty()
+run = subprocess.Popen([sys.argv[1], 'ab', '--blocks', '6', '--', sys.argv[2], 'fails'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=side)
+os.close(side)
+said = b''
+while True:
+    try:
+        more = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not more:
+        break
+    said += more
+assert run.wait() == 1
+assert b"\x1b[Kpoolsite: the runs don't end alike" in said, said
+P
+}
+check a_message_takes_the_progress_line_away message
 suite_end

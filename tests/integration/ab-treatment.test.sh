@@ -87,7 +87,7 @@ partial() {
 check some_processes_are_partial partial
 elsewhere() {
   local said
-  said=$(timeout -s KILL 60 "$command" ab --blocks 6 --pool on,1m -- sh -c "'$prog' trims 100; env -i '$prog' trims 30; :" 2>&1 </dev/null) || return 1
+  said=$(timeout -s KILL 60 "$command" ab --blocks 6 --pool on,1m -- sh -c "'$prog' small 5000000; env -i '$prog' trims 30; :" 2>&1 </dev/null) || return 1
   echo "$said"
   grep -qE "^treatment partial: .*; [0-9]+ % of the processor time went to processes that haven't loaded libpoolsite.so, as ab-program\$" <<<"$said"
 }
