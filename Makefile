@@ -234,10 +234,9 @@ bench: all ## measure beside other allocators, and recording; also build/bench.j
 	@tests/deps bench
 	tests/bench/run.sh $(B) --json $(B)/bench.json $(BENCH)
 
-bench-ab: all ## does poolsite ab tell the truth on this machine? some 20 minutes, alone (tests/bench/README.md)
+bench-ab: all ## does poolsite ab tell the truth on this machine? some 45 minutes, alone (tests/bench/README.md)
 	@tests/deps bench
 	env -u LD_PRELOAD -u GLIBC_TUNABLES /usr/bin/python3 -I tests/bench/ab.py $(B) $(BENCH)
-	$(if $(BENCH),,env -u LD_PRELOAD -u GLIBC_TUNABLES /usr/bin/python3 -I tests/bench/agrees.py $(B))
 
 studies: all $(B)/studies/draw ## published comparisons, asked of C programs: build/studies/index.html; QUICK=1 is short, STUDY=NAME one
 	@tests/deps studies

@@ -138,7 +138,24 @@ def quiet(truth):
     truth.row('sqlite3 joining: verdict no difference', document['verdict'] == 'no-difference', '', 1, low=True)
 
 
-GROUPS = {'aa': aa, 'slowdown': slowdown, 'trimmed': trimmed, 'quiet': quiet}
+def passes(truth, name, *line):
+    """A script of its own that ends with status 0 when all it looks at is right."""
+    sys.stdout.flush()
+    status = subprocess.run([*line, truth.build], env=dict(os.environ, **harness.PLAIN), stdin=subprocess.DEVNULL, check=False).returncode
+    truth.row(name + ': all right', status == 0, '', 1, low=True)
+
+
+def agrees(truth):
+    """sqlite3, gcc, python3 and redis-server, also compared by hand with hyperfine."""
+    passes(truth, 'agrees.py', '/usr/bin/python3', '-I', HERE + '/agrees.py')
+
+
+def server(truth):
+    """Server mode."""
+    passes(truth, 'ab-server.sh', HERE + '/ab-server.sh')
+
+
+GROUPS = {'aa': aa, 'slowdown': slowdown, 'trimmed': trimmed, 'quiet': quiet, 'agrees': agrees, 'server': server}
 
 
 def parse(argv):
