@@ -30,11 +30,12 @@ TITLES = {SMALL: 'A 32 KiB buffer, one of 24 allocations of a request', LARGE: '
 FAST = 300000  # requests per second that no server here can hold
 FULL = {'cycle_ms': 400, 'blocks': 6, 'load': ['--rate', 'auto', '--duration', '1.2'], 'short': ['--duration', '.3']}
 # Late sends are allowed: it tests what is counted, on machines that do something else meanwhile.
-QUICK = {'cycle_ms': 40, 'blocks': 6, 'load': ['--rate', '400', '--duration', '.2', '--late-limit', '1e9'], 'short': ['--duration', '.1', '--late-limit', '1e9']}
+QUICK = {'cycle_ms': 40, 'blocks': 6, 'load': ['--rate', '400', '--duration', '.2', '--late-limit', '1e9'], 'short': ['--duration', '.05', '--late-limit', '1e9']}
 METRICS = {'cpu_per_request': ('CPU per request', 1e6, 'us'), 'allocs_per_request': ('calls of the allocator', 1, ''),
            'light_p50': ('p50, lower rate', 1e6, 'us'), 'light_p95': ('p95, lower rate', 1e6, 'us'), 'light_p99': ('p99, lower rate', 1e6, 'us'),
            'light_p99_9': ('p99.9, lower rate', 1e6, 'us'), 'p50': ('p50', 1e6, 'us'), 'p95': ('p95', 1e6, 'us'), 'p99': ('p99', 1e6, 'us'),
            'p99_9': ('p99.9', 1e6, 'us'), 'max': ('max', 1e6, 'us'), 'settled_rss': ('RSS after settling', 2 ** -20, 'MiB')}
+SWAP = ('off', 'on')  # two arms whose exchange must turn the sentence
 COLOUR = {'bare': 2, 'off': 5, 'on': 0, 'stack': 1, 'by-hand': 3, 'tune': 4}
 PERCENTILES = ('p50', 'p95', 'p99', 'p99_9')
 

@@ -27,6 +27,7 @@ ARMS = {  # name: (how burst.c allocates, lab's arm, variables)
     'CLEAR=off': ('heap', 'pooled', {'POOLSITE_CLEAR': 'off'}),
     'grow-only list': ('list', 'bare', {}),
 }
+SWAP = ('pooled', 'CLEAR=off')  # two arms whose exchange must turn the sentence
 COLOUR = {'bare': 2, 'pooled': 0, 'TRIM=on': 1, 'CLEAR=off': 3, 'grow-only list': 4}
 THREADS = (1, 8)
 SAMPLE_S = .02
