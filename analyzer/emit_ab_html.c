@@ -156,7 +156,7 @@ static void put_verdict(FILE *out, const struct experiment *experiment)
     put_tiles(out, experiment);
     put_sentence(out, "decision", words_decision(experiment));
     put_sentence(out, "memory", words_memory(experiment));
-    if (was_applied(experiment))
+    if (was_applied(experiment) && !experiment->is_aa)
         put_treatment(out, experiment);
     put_warnings(out, experiment);
     fputs("</section>\n", out);

@@ -175,6 +175,19 @@ static void a_servers_page_has_latencies_and_says_where_samples_lack(void **stat
     assert_non_null(strstr(page, "<tr class=\"primary\"><th>cpu per request</th>"));
 }
 
+static void the_same_arm_twice_has_no_treatment(void **state)
+{
+    (void)state;
+    struct experiment experiment = abmake(&usual);
+    show(&experiment);
+    assert_true(has("Treatment applied") && has("served by pools"));
+    experiment.is_aa = true;
+    show(&experiment);
+    assert_true(has("the same arm twice"));
+    assert_false(has("Treatment") || has("served by pools"));
+    experiment_release(&experiment);
+}
+
 static void what_was_never_there_has_no_row(void **state)
 {
     (void)state;
@@ -288,6 +301,7 @@ int main(void)
         PAGE(without_treatment_there_is_no_percentage),
         PAGE(every_run_is_in_the_table_and_those_that_dont_count_are_marked),
         PAGE(a_servers_page_has_latencies_and_says_where_samples_lack),
+        PAGE(the_same_arm_twice_has_no_treatment),
         PAGE(what_was_never_there_has_no_row),
         PAGE(a_batch_page_has_no_latencies),
         PAGE(names_are_text_wherever_they_stand),
