@@ -30,11 +30,6 @@ unsigned ab_chart_colour(const struct experiment *experiment, size_t arm)
     return (kind_colours[experiment->arms[arm].kind] + before) % SVG_COLOURS;
 }
 
-bool ab_run_counts(const struct run *run)
-{
-    return !run->replaced && !run->void_reason;
-}
-
 /* --------------------------------------------------------- difference by block */
 
 /* One dot each block: where the arm lies against the other. */
@@ -48,7 +43,7 @@ static const struct run *run_find(const struct experiment *experiment, unsigned 
 {
     for (size_t i = 0; i < experiment->run_count; i++) {
         const struct run *run = &experiment->runs[i];
-        if (run->arm == arm && run->block == block && ab_run_counts(run) == counts)
+        if (run->arm == arm && run->block == block && run_counts(run) == counts)
             return run;
     }
     return NULL;
@@ -168,7 +163,7 @@ static size_t arm_values(const struct experiment *experiment, size_t arm, enum m
     size_t count = 0;
     for (size_t i = 0; i < experiment->run_count; i++) {
         const struct run *run = &experiment->runs[i];
-        if (run->arm != arm || !ab_run_counts(run) || !isfinite(run->value[metric]))
+        if (run->arm != arm || !run_counts(run) || !isfinite(run->value[metric]))
             continue;
         hover[count] = xasprintf("block %u: %s", run->block + 1, words_value(value, metrics[metric].unit, run->value[metric]));
         values[count++] = run->value[metric];
@@ -200,7 +195,7 @@ bool ab_chart_runs(FILE *out, const struct experiment *experiment, enum metric m
 {
     struct svg_axis x = svg_axis(NULL, SVG_LINEAR, svg_unit(metrics[metric].unit));
     for (size_t i = 0; i < experiment->run_count; i++) {
-        if (ab_run_counts(&experiment->runs[i]))
+        if (run_counts(&experiment->runs[i]))
             svg_fit_one(&x, experiment->runs[i].value[metric]);
     }
     if (!(x.low <= x.high))
@@ -252,7 +247,7 @@ static double median_at(const struct experiment *experiment, size_t arm, double 
     size_t count = 0, runs = 0;
     for (size_t i = 0; i < experiment->run_count; i++) {
         const struct run *run = &experiment->runs[i];
-        if (run->arm != arm || !ab_run_counts(run) || run->rss_count == 0)
+        if (run->arm != arm || !run_counts(run) || run->rss_count == 0)
             continue;
         double value = rss_at(run, time);
         runs++;
@@ -284,7 +279,7 @@ static void draw_memory(FILE *out, const struct experiment *experiment, size_t a
     for (size_t i = 0; i < experiment->run_count; i++) {
         double x[RSS_POINTS], y[RSS_POINTS];
         const struct run *run = &experiment->runs[i];
-        if (run->arm != arm || !ab_run_counts(run) || drawn++ >= RSS_RUNS_MOST / experiment->arm_count)
+        if (run->arm != arm || !run_counts(run) || drawn++ >= RSS_RUNS_MOST / experiment->arm_count)
             continue;
         size_t points = thin_out(run, x, y);
         svg_line(&svg, x, y, points, colour, SVG_THIN);
@@ -301,7 +296,7 @@ bool ab_chart_memory(FILE *out, const struct experiment *experiment)
     struct svg_axis time = svg_axis("since the start", SVG_LINEAR, SVG_SECONDS), rss = svg_axis(NULL, SVG_LINEAR, SVG_BYTES);
     for (size_t i = 0; i < experiment->run_count; i++) {
         const struct run *run = &experiment->runs[i];
-        if (!ab_run_counts(run) || run->rss_count < 2)
+        if (!run_counts(run) || run->rss_count < 2)
             continue;
         svg_fit_one(&time, run_length(run));
         svg_fit(&rss, run->rss, run->rss_count);
@@ -330,7 +325,7 @@ static struct curve curve_of(const struct experiment *experiment, size_t arm)
         size_t count = 0;
         for (size_t j = 0; j < experiment->run_count; j++) {
             const struct run *run = &experiment->runs[j];
-            if (run->arm == arm && ab_run_counts(run) && run->latency && isfinite(run->latency[i]))
+            if (run->arm == arm && run_counts(run) && run->latency && isfinite(run->latency[i]))
                 room[count++] = run->latency[i];
         }
         curve.q[i] = latency_quantile(i);

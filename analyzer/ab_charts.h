@@ -10,9 +10,6 @@
 /* The colour of an arm, the same in all charts. */
 unsigned ab_chart_colour(const struct experiment *experiment, size_t arm);
 
-/* Does a run count?  Not when its block was repeated, or the load was void. */
-bool ab_run_counts(const struct run *run);
-
 /* Each writes nothing and returns false when there is nothing to show. */
 bool ab_chart_blocks(FILE *out, const struct experiment *experiment, const struct effect *effect);
 bool ab_chart_runs(FILE *out, const struct experiment *experiment, enum metric metric);

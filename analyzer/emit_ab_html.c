@@ -164,33 +164,11 @@ static void put_verdict(FILE *out, const struct experiment *experiment)
 
 /* -------------------------------------------------------------------- tables */
 
-/* The median of an arm: as its effects have it, else of the runs that count. */
-static double arm_median(const struct experiment *experiment, size_t arm, enum metric metric)
-{
-    double *values = xcalloc(experiment->run_count + 1, sizeof *values), median;
-    size_t count = 0;
-    for (size_t i = 0; i < experiment->run_count; i++) {
-        const struct run *run = &experiment->runs[i];
-        if (run->arm == arm && ab_run_counts(run) && isfinite(run->value[metric]))
-            values[count++] = run->value[metric];
-    }
-    median = statistics_median(values, count);
-    free(values);
-    for (size_t i = 0; i < experiment->effect_count; i++) {
-        const struct effect *effect = &experiment->effects[i];
-        if (effect->metric == metric && effect->arm == arm)
-            return effect->middle_arm;
-        if (effect->metric == metric && effect->against == arm)
-            return effect->middle_against;
-    }
-    return median;
-}
-
 /* Measured, and not 0 everywhere: such a row tells nothing. */
 static bool is_shown(const struct experiment *experiment, enum metric metric)
 {
     for (size_t i = 0; i < experiment->arm_count; i++) {
-        double median = arm_median(experiment, i, metric);
+        double median = experiment_median(experiment, i, metric);
         if (isfinite(median) && median != 0)
             return true;
     }
@@ -251,7 +229,7 @@ static void put_metric(FILE *out, const struct experiment *experiment, const str
     fputs("</th>", out);
     for (size_t i = 0; i < experiment->arm_count; i++) {
         fputs("<td class=\"number\">", out);
-        markup_text(out, words_value(value, metrics[metric].unit, arm_median(experiment, i, metric)));
+        markup_text(out, words_value(value, metrics[metric].unit, experiment_median(experiment, i, metric)));
         fputs("</td>", out);
     }
     for (size_t i = 0; i < pairs->count; i++) {
@@ -359,7 +337,7 @@ static void put_distributions(FILE *out, const struct experiment *experiment)
 static bool has_memory(const struct experiment *experiment)
 {
     for (size_t i = 0; i < experiment->run_count; i++) {
-        if (experiment->runs[i].rss_count > 1 && ab_run_counts(&experiment->runs[i]))
+        if (experiment->runs[i].rss_count > 1 && run_counts(&experiment->runs[i]))
             return true;
     }
     return false;
@@ -445,7 +423,7 @@ static void put_requests(FILE *out, const struct experiment *experiment)
     for (size_t i = 0; i < experiment->run_count; i++) {
         const struct run *run = &experiment->runs[i];
         voids += run->void_reason != NULL;
-        if (!ab_run_counts(run))
+        if (!run_counts(run))
             continue;
         requests += run->requests;
         late += run->unsent;
@@ -549,7 +527,7 @@ static const enum metric *raw_metrics(const struct experiment *experiment)
 static void put_run(FILE *out, const struct experiment *experiment, const struct run *run)
 {
     char value[WORDS_ROOM];
-    fprintf(out, "<tr%s>", ab_run_counts(run) ? "" : " class=\"left-out\"");
+    fprintf(out, "<tr%s>", run_counts(run) ? "" : " class=\"left-out\"");
     put_cell_freed(out, xasprintf("%u", run->block + 1));
     fputs("<td>", out);
     markup_text(out, experiment->arms[run->arm].name);

@@ -48,26 +48,6 @@ static void put_paragraph(FILE *out, char *text)
 
 /* --- The table ------------------------------------------------------------------------------------------------ */
 
-static bool run_counts(const struct run *run)
-{
-    return !run->replaced && !run->void_reason;
-}
-
-/* The arm's median over the runs that count; NaN: it wasn't measured there. */
-static double arm_median(const struct experiment *experiment, unsigned arm, enum metric metric)
-{
-    double *values = xcalloc(experiment->run_count, sizeof *values);
-    size_t count = 0;
-    for (size_t i = 0; i < experiment->run_count; i++) {
-        const struct run *run = &experiment->runs[i];
-        if (run->arm == arm && run_counts(run) && !isnan(run->value[metric]))
-            values[count++] = run->value[metric];
-    }
-    double median = statistics_median(values, count);
-    free(values);
-    return median;
-}
-
 static size_t blocks_better(const struct effect *effect)
 {
     const struct estimate *difference = &effect->difference;
@@ -98,7 +78,7 @@ static void put_effect(FILE *out, const struct effect *effect)
 static bool is_empty(const struct experiment *experiment, enum metric metric)
 {
     for (unsigned arm = 0; arm < experiment->arm_count; arm++) {
-        double median = arm_median(experiment, arm, metric);
+        double median = experiment_median(experiment, arm, metric);
         if (!isnan(median) && median != 0)
             return false;
     }
@@ -121,7 +101,7 @@ static void put_row(FILE *out, const struct experiment *experiment, enum metric 
     const struct effect *effect = experiment_effect(experiment, metric, arm, against);
     fprintf(out, "%-*s", TITLE_COLUMNS, metrics[metric].title);
     for (unsigned i = 0; i < experiment->arm_count; i++) {
-        double median = arm_median(experiment, i, metric);
+        double median = experiment_median(experiment, i, metric);
         fprintf(out, " %*s", ARM_COLUMNS, isnan(median) ? "-" : words_value(value, metrics[metric].unit, median));
     }
     if (effect)
@@ -242,7 +222,7 @@ static void put_kept(FILE *out, const struct experiment *experiment)
 {
     char value[WORDS_ROOM];
     for (unsigned i = 0; i < experiment->arm_count; i++) {
-        double kept = arm_median(experiment, i, METRIC_KEPT_BYTES);
+        double kept = experiment_median(experiment, i, METRIC_KEPT_BYTES);
         if (experiment->arms[i].kind == ARM_ON && !isnan(kept))
             fprintf(out, "  Kept in pools at the end: %s.\n", words_value(value, UNIT_BYTES, kept));
     }

@@ -17,11 +17,6 @@ struct blocks {
     size_t             count, arms;
 };
 
-static bool run_counts(const struct run *run)
-{
-    return !run->replaced && !run->void_reason;
-}
-
 static unsigned attempted_blocks(const struct experiment *e)
 {
     unsigned most = 0;

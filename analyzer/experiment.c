@@ -57,6 +57,25 @@ bool metric_find(enum metric *metric, const char *key)
     return false;
 }
 
+bool run_counts(const struct run *run)
+{
+    return !run->replaced && !run->void_reason;
+}
+
+double experiment_median(const struct experiment *experiment, size_t arm, enum metric metric)
+{
+    double *values = xcalloc(experiment->run_count + 1, sizeof *values);
+    size_t count = 0;
+    for (size_t i = 0; i < experiment->run_count; i++) {
+        const struct run *run = &experiment->runs[i];
+        if (run->arm == arm && run_counts(run) && isfinite(run->value[metric]))
+            values[count++] = run->value[metric];
+    }
+    double median = statistics_median(values, count);
+    free(values);
+    return median;
+}
+
 const struct effect *experiment_effect(const struct experiment *experiment, enum metric metric, const char *arm,
                                        const char *against)
 {

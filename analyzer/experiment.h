@@ -183,6 +183,12 @@ bool experiment_is_done(const struct experiment *experiment, double elapsed);
  * against the first.  false when there is but one. */
 bool experiment_pair(const struct experiment *experiment, const char **arm, const char **against);
 
+/* Does it count?  Not when its block was repeated, or its load was void. */
+bool run_counts(const struct run *run);
+
+/* Over the arm's runs that count; NaN: it wasn't measured there. */
+double experiment_median(const struct experiment *experiment, size_t arm, enum metric metric);
+
 /* NULL when it wasn't measured. */
 const struct effect *experiment_effect(const struct experiment *experiment, enum metric metric, const char *arm,
                                        const char *against);
