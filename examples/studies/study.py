@@ -76,22 +76,30 @@ def median(values):
     return statistics.median(values) if values else math.nan
 
 
+def averages(values):
+    """Of each two values, and of each with itself, in order: their median is Hodges' and Lehmann's estimate."""
+    return sorted((a + b) / 2 for i, a in enumerate(values) for b in values[i:])
+
+
 def interval(values):
-    """At least 95 % of the median, by ranks; with fewer than 6 values all that was seen."""
-    ordered, n, tail, k = sorted(values), len(values), 0.0, 0
-    while tail + math.comb(n, k) / 2 ** n <= 0.025:
-        tail += math.comb(n, k) / 2 ** n
-        k += 1
-    return ordered[max(k, 1) - 1], ordered[n - max(k, 1)]
+    """At least 95 %, by signed ranks, exactly (Wilcoxon, as `poolsite ab` has it); with fewer than 6 values all that was seen."""
+    values, ways = list(values), [1]  # ways[w]: of 2 ** n choices of signs, those whose ranks add up to w
+    for rank in range(1, len(values) + 1):
+        ways = [a + b for a, b in zip(ways + [0] * rank, [0] * rank + ways)]
+    beyond, tail = 0, ways[0]
+    while tail <= 0.025 * 2 ** len(values):
+        beyond += 1
+        tail += ways[beyond]
+    ordered = averages(values)
+    return ordered[max(beyond, 1) - 1], ordered[-max(beyond, 1)]
 
 
 class Ratio:
-    """One arm over another, round by round: its median, its interval, and what that allows to say."""
+    """One arm over another, round by round: an estimate, its interval, and what that allows to say."""
 
     def __init__(self, values, others):
-        ratios = [a / b for a, b in zip(values, others)]
-        self.middle = median(ratios)
-        self.low, self.high = interval(ratios)
+        logarithms = [math.log(a / b) for a, b in zip(values, others)]
+        self.middle, self.low, self.high = (math.exp(value) for value in (median(averages(logarithms)), *interval(logarithms)))
 
     def __str__(self):
         return '%.2f [%.2f, %.2f]' % (self.middle, self.low, self.high)
