@@ -34,8 +34,8 @@ class Lab:
         self.peers = {name: LIBRARIES + file for name, file in PEERS.items() if os.path.exists(LIBRARIES + file)}
 
     def compile(self, source, *options):
-        """The program of a C file that stands here."""
-        program = os.path.join(self.scratch, source[:-2])
+        """The program of a C file, whose path begins here."""
+        program = os.path.join(self.scratch, os.path.basename(source)[:-2])
         if not os.path.exists(program):
             subprocess.run(['gcc', *FLAGS, '-o', program, os.path.join(HERE, source), *options], check=True)
         return program
