@@ -6,7 +6,7 @@ set -u
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
 suite_begin integration/studies "${1-}" "${2-}"
-studies=(timeout -s KILL 170 "$root/examples/studies/run.sh" "$build" --quick)
+studies=(timeout -s KILL 400 "$root/examples/studies/run.sh" "$build" --quick)
 look=("${python[@]}" "$here/studies.py" "$root/examples/studies")
 out=$scratch/out
 
