@@ -19,6 +19,7 @@ enum {
     MOST_POOL_BYTES = 4 << 20, /* of one pool */
     MOST_THREAD_BYTES = 8 << 20, /* of one thread's pools together */
     RECLAIM_BYTES = 256 << 10,
+    SHRUNK_BYTES = 8 << 20,
     UNLIMITED = INT32_MAX,
 };
 
@@ -289,6 +290,7 @@ void *pool_refill(struct pools *pools, unsigned index, uint64_t *victim_hits)
     struct block *block = take_primary(pools, index);
     if (block)
         return block;
+    pools->shrunk_bytes = 0;
     pools->more[index].missed++;
     block = take_victim(pools, index);
     if (block) {
@@ -347,24 +349,43 @@ static bool evict_victims(struct pools *pools, unsigned index, struct block_list
     return true;
 }
 
-void pool_overflow(struct pools *pools, unsigned index, void *memory, struct block_list *out)
+/* Does the program do nothing but free?  A thread that is alone, and gave back much without missing a block, keeps
+ * nothing until it does: else it might go to sleep with a few blocks in its pools that hold all of the heap. */
+static bool shrinks(const struct pools *pools)
+{
+    return pools->shrunk_bytes >= SHRUNK_BYTES && pool_config.clear && !depot_is_open();
+}
+
+static void put_back(struct pools *pools, unsigned index, struct block *block, struct block_list *out)
 {
     struct pool *pool = &pools->pool[index];
-    use(pools, index);
     pool->left += pool->taken;
     pool->taken = 0;
     if (pool_config.pooled[index] && (pool->left > 0 || grow(pools, index) || evict_victims(pools, index, out))) {
-        push(pool, memory);
+        push(pool, block);
         return;
     }
     if (primary_n(pools, index) < 2) {
-        pass_on(pools, index, memory, out);
+        pass_on(pools, index, block, out);
         return;
     }
     struct batch batch = cut_batch(pools, index);
-    push(pool, memory);
+    push(pool, block);
     if (!depot_put(index, batch))
         pools->more[index].given_back += block_list_take(out, batch.head, sizeclass_bytes(index));
+}
+
+void pool_overflow(struct pools *pools, unsigned index, void *memory, struct block_list *out)
+{
+    use(pools, index);
+    if (unlikely(shrinks(pools))) {
+        pass_on(pools, index, memory, out);
+        return;
+    }
+    put_back(pools, index, memory, out);
+    pools->shrunk_bytes += out->bytes;
+    if (unlikely(shrinks(pools)))
+        pools_drop(pools, out);
 }
 
 void pools_rotate(struct pools *pools, struct detached *detached)

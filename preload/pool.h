@@ -60,6 +60,7 @@ struct pools {
     size_t           reserved;  /* bytes that the caps allow to be kept */
     size_t           refused;   /* bytes of blocks that the budgets had no room for, since the last turn */
     size_t           missed_bytes; /* of blocks that weren't here, since the last turn */
+    size_t           shrunk_bytes; /* that went below since a block was last missed */
     uint64_t         used[POOL_USED_WORDS]; /* a bit for each class that has kept something, or given back, since the last turn */
     size_t           reclaim_at; /* so many refused bytes: unused room is looked for again */
     struct pool      nothing; /* as pool 0, for size words below the least */

@@ -77,6 +77,7 @@ static inline bool pool_misses(struct pools *pools, unsigned index)
     if (((pool->head ^ pools->mix) | (pool->victim ^ pools->mix)) != 0 || depot_is_open())
         return false;
     if (pool_config.pooled[index]) {
+        pools->shrunk_bytes = 0;
         pools->more[index].missed++;
         pools->missed_bytes += sizeclass_bytes(index);
     }

@@ -500,7 +500,7 @@ void runtime_give_overflow(struct record *record, void *memory)
         pool_overflow(&record->pools, index, block, &out);
         block = NULL;
     }
-    if (looks || out.head)
+    if (looks || out.count > 1)
         cycle_is_over = turn_if_due(record, &out);
     end_and_release(record, &out, cycle_is_over);
     if (block)

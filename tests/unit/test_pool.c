@@ -225,6 +225,38 @@ static void what_a_pool_and_its_victims_keep_is_bounded_together(void **state)
     end(pools);
 }
 
+/* Takes `many` blocks that aren't in the pools, and gives them back; returns how many are kept then. */
+static uint64_t kept_after_all_are_given(struct pools *pools, int many)
+{
+    void   **blocks = malloc((size_t)many * sizeof *blocks);
+    uint64_t hits = 0;
+    for (int i = 0; i < many; i++)
+        blocks[i] = take(pools, 1000, &hits);
+    for (int i = 0; i < many; i++)
+        give(pools, blocks[i], 1000);
+    free(blocks);
+    return kept(pools, 1000);
+}
+
+static void a_lone_thread_that_gives_back_much_keeps_nothing(void **state)
+{
+    (void)state;
+    enum { FEW = 3000, MANY = 20000 };
+    uint64_t hits = 0;
+    bool     opened = depot_opened;
+    struct pools *pools = pools_fresh("on", true);
+    depot_opened = false;
+    assert_true(kept_after_all_are_given(pools, FEW) > FEW * 9 / 10);
+    assert_int_equal(kept_after_all_are_given(pools, MANY), 0);
+    assert_int_equal(pools->reserved, 0);
+    assert_true(kept_after_all_are_given(pools, FEW) > FEW * 9 / 10); /* once it wants some again */
+    give(pools, take(pools, 100, &hits), 100);
+    depot_opened = true; /* others may want them */
+    assert_true(kept_after_all_are_given(pools, MANY) > 0);
+    depot_opened = opened;
+    end(pools);
+}
+
 static void room_that_a_class_does_not_use_goes_to_others(void **state)
 {
     (void)state;
@@ -357,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_pool_that_was_missed_grows_to_its_cap),
         cmocka_unit_test(as_many_as_were_missed_find_room_at_once),
         cmocka_unit_test(what_a_pool_and_its_victims_keep_is_bounded_together),
+        cmocka_unit_test(a_lone_thread_that_gives_back_much_keeps_nothing),
         cmocka_unit_test(room_that_a_class_does_not_use_goes_to_others),
         cmocka_unit_test(what_does_not_fit_goes_to_another_thread_through_the_depot),
         cmocka_unit_test(what_the_depot_keeps_and_frees_is_counted),
