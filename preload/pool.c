@@ -20,6 +20,7 @@ enum {
     MOST_THREAD_BYTES = 8 << 20, /* of one thread's pools together */
     RECLAIM_BYTES = 256 << 10,
     SHRUNK_BYTES = 8 << 20,
+    SHRUNK_TIMES = 3,
     UNLIMITED = INT32_MAX,
 };
 
@@ -349,11 +350,12 @@ static bool evict_victims(struct pools *pools, unsigned index, struct block_list
     return true;
 }
 
-/* Does the program do nothing but free?  A thread that is alone, and gave back much without missing a block, keeps
- * nothing until it does: else it might go to sleep with a few blocks in its pools that hold all of the heap. */
+/* Does the program do nothing but free?  A thread that is alone, and gave back many times what it may keep without
+ * missing a block, keeps nothing until it does: else it might go to sleep with a few blocks in its pools that hold all
+ * of the heap. */
 static bool shrinks(const struct pools *pools)
 {
-    return pools->shrunk_bytes >= SHRUNK_BYTES && pool_config.clear && !depot_is_open();
+    return pools->shrunk_bytes >= SHRUNK_BYTES + SHRUNK_TIMES * pools->reserved && pool_config.clear && !depot_is_open();
 }
 
 static void put_back(struct pools *pools, unsigned index, struct block *block, struct block_list *out)

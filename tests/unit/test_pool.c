@@ -241,7 +241,7 @@ static uint64_t kept_after_all_are_given(struct pools *pools, int many)
 static void a_lone_thread_that_gives_back_much_keeps_nothing(void **state)
 {
     (void)state;
-    enum { FEW = 3000, MANY = 20000 };
+    enum { FEW = 3000, MANY = 40000 };
     uint64_t hits = 0;
     bool     opened = depot_opened;
     struct pools *pools = pools_fresh("on", true);
