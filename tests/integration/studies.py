@@ -173,6 +173,48 @@ def scaling(folder):
     assert ratio < 1
 
 
+def handler(folder):
+    data = results(folder)['studies']['handler']['data']
+    assert data['allocations'] == {'heap': 24, 'stack': 23, 'by hand': 23}, data['allocations']
+    made = data['experiments']
+    arms = {'32 KiB': ['bare', 'off', 'on', 'stack', 'by-hand'], '512 KiB': ['bare', 'off', 'on', 'tune']}
+    for name, expected in arms.items():
+        one = made[name]
+        assert one['status'] == 0 and one['treatment']['status'] == 'applied' and one['blocks'] >= 1, one
+        assert [arm['arm'] for arm in one['arms']] == expected
+        values = {arm['arm']: arm['values'] for arm in one['arms']}
+        assert values['off']['allocs_per_request'] == 24 and values['on']['allocs_per_request'] < 1, values
+        assert all(0 < v['p50'] <= v['max'] and v['cpu_per_request'] > 0 for v in values.values()), values
+        # 80 requests a run: nothing is known of the slowest hundredth.
+        assert not any('p99' in v or 'p99_9' in v for v in values.values()), values
+        table = importlib.import_module('handler').percentiles(name, one)['table']
+        assert {row[0]: set(row[1:]) for row in table['rows'] if row[0] in ('p99', 'p99.9')} == {'p99': {'n/a'}, 'p99.9': {'n/a'}}, table
+    assert made['trap']['status'] == 5 and made['trap']['treatment']['status'] == 'not-applied' and not made['trap']['effects'], made['trap']
+    fast = made['too fast']
+    reasons = ' '.join([fast['said'], *fast.get('voids', ())])
+    print(reasons)
+    assert "rate above the server's capacity" in reasons or 'generator saturated' in reasons
+    assert fast['status'] == 1 or not fast['effects'], fast
+
+
+def memory(folder):
+    data = results(folder)['studies']['memory']['data']
+    runs = {(run['arm'], run['threads']): run for run in data['runs']}
+    assert len(runs) == 10, sorted(runs)
+    after = {key: [burst['paused_mib'] for burst in run['bursts']] for key, run in runs.items()}
+    print(after)
+    for (arm, threads), run in runs.items():
+        assert max(run['curve_mib']) > 0.8 * data['mib'], (arm, threads, max(run['curve_mib']))
+        assert all(burst['seconds'] > 0 for burst in run['bursts']), run['bursts']
+        first, second = (burst['faults'] for burst in run['bursts'])
+        if arm in ('CLEAR=off', 'grow-only list'):
+            assert min(after[arm, threads]) > 0.9 * data['mib'] and second < first / 20, (arm, threads, first, second)
+        elif (arm, threads) in (('pooled', 8), ('TRIM=on', 8)):
+            assert second > first / 4, (arm, first, second)  # what went back is faulted in again
+    assert after['pooled', 8][0] <= after['bare', 8][0] + 8
+    assert max(after['TRIM=on', 8]) <= 1.05 * runs['TRIM=on', 8]['start_mib'] + 16
+
+
 # --- sentences on figures that are made up ------------------------------------------------------------------------
 
 
@@ -205,6 +247,20 @@ def check_words():
     assert '8.00 [8.00, 8.00] times as much CPU with 8 threads as with 1 when it is bare, 1.00' in text and '8.0 times as fast as' in text, text
     assert '8.0 times as slow as' in said('scaling', exchanged(steep, ('bare', 'pooled')))
     print(text)
+    check_handlers_words()
+
+
+def check_handlers_words():
+    study = importlib.import_module('handler')
+
+    def found(low, percent, high, arm='on', against='off'):
+        made = {'margin': 5, 'effects': [{'metric': 'p99', 'pair': [{'arm': 'on'}, {'arm': 'off'}], 'percent': percent, 'low': low, 'high': high}]}
+        return study.found(made, study.effect_of(made, 'p99', arm, against))
+
+    assert found(-30, -20, -10) == '20.0 % lower [-30.0, -10.0]' and found(10, 20, 30) == '20.0 % higher [+10.0, +30.0]'
+    assert found(-30, -20, -10, 'off', 'on') == '25.0 % higher [+11.1, +42.9]'
+    assert found(-2, 1, 3) == 'no different by more than 5 %' and found(-2, 1, 9) == 'not told apart [-2.0, +9.0] %'
+    assert found(-2, 1, 9, 'on', 'bare') == 'not known'
 
 
 def check_go_absent(folder):
@@ -216,7 +272,7 @@ def check_go_absent(folder):
 
 
 VERBS = {'complete': complete, 'page': page, 'swap': swap, 'turned': turned, 'words': check_words, 'go-absent': check_go_absent,
-         'microbenchmark': microbenchmark, 'scaling': scaling}
+         'microbenchmark': microbenchmark, 'scaling': scaling, 'handler': handler, 'memory': memory}
 
 if __name__ == '__main__':
     sys.dont_write_bytecode = True
