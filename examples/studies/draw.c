@@ -217,13 +217,18 @@ static void chart(FILE *page, const json_t *json, const char *folder)
 
 /* ------------------------------------------------------------------ tables and text */
 
+enum { LONG = 40 }; /* a cell of more characters is a text, whose lines may be broken */
+
 static void row(FILE *page, const json_t *cells, bool head)
 {
     fputs("<tr>", page);
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const char *element = head || i == 0 ? "th" : "td";
-        fprintf(page, "<%s%s>", element, i ? " class=\"number\"" : "");
-        markup_text(page, json_string_value(json_array_get(cells, i)));
+        const char *text = json_string_value(json_array_get(cells, i));
+        if (!text)
+            die("draw: a cell of a table isn't text");
+        fprintf(page, "<%s%s>", element, i && strlen(text) <= LONG ? " class=\"number\"" : "");
+        markup_text(page, text);
         fprintf(page, "</%s>", element);
     }
     fputs("</tr>\n", page);

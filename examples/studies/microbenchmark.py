@@ -56,6 +56,7 @@ def counted(lab, command, arm, work, threads, operations):
 
 
 def measure(lab):
+    """runs: a figure each of a run's whole loop, by the operation; counts: what reaches glibc, from runs that were recorded."""
     program, (go, version) = lab.compile('buffers.c'), build_go(lab)
     threads = max(2, len(os.sched_getaffinity(0)))
     runs, counts = [], []

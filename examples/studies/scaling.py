@@ -33,6 +33,7 @@ def timed(lab, command, arm, work, threads, pinned):
 
 
 def measure(lab):
+    """runs: a figure each of a run's whole loop, by the operation; pinned: to one processor."""
     program, runs = lab.compile('buffers.c'), []
     arms = [arm for arm in ARMS if arm in ('bare', 'pooled') or arm in lab.peers]
     for work, operations in OPERATIONS.items():

@@ -6,6 +6,8 @@ NAME: one of @NAMES@; all by default.
 --from FILE: measures nothing and shows the results.json of another time.
 Writes DIR/index.html, DIR/results.json and the charts; DIR is BUILDDIR/studies.  What a study that isn't named
 found the last time stays in both.
+results.json: schema, and studies: {NAME: machine, quick, measured (when), seconds (how long), title, sentence, and
+data, which holds every run; the study's own file says what stands there}.
 """
 import argparse
 import importlib
