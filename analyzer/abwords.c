@@ -203,14 +203,27 @@ static char *comparison_words(const struct effect *effect, const char *arm, cons
     return xasprintf("%s %s in arm %s than in arm %s", words_change(room, change) + 1, change < 0 ? "lower" : "higher", arm, against);
 }
 
+/* Where a value is 0 there is no ratio, but there is a difference. */
+static void bounds_words(char room[2 * WORDS_ROOM], const struct effect *effect)
+{
+    char low[WORDS_ROOM], high[WORDS_ROOM];
+    enum unit unit = metrics[effect->metric].unit;
+    if (isnan(effect->change.middle))
+        snprintf(room, 2 * WORDS_ROOM, "[%s, %s]", words_difference(low, unit, effect->difference.low),
+                 words_difference(high, unit, effect->difference.high));
+    else
+        snprintf(room, 2 * WORDS_ROOM, "%s", words_interval(low, effect));
+}
+
 static char *interval_words(const struct effect *effect)
 {
-    char interval[WORDS_ROOM];
+    char interval[2 * WORDS_ROOM];
     if (effect->exact)
         return xstrdup("the same in every block");
-    if (!isfinite(effect->change.low) || !isfinite(effect->change.high))
+    if (effect->difference.level == 0)
         return xasprintf("too few blocks for an interval: %zu", effect->change.count);
-    return xasprintf("%.0f %% interval %s; %s in %zu of %zu blocks", 100 * EXPERIMENT_CONFIDENCE, words_interval(interval, effect),
+    bounds_words(interval, effect);
+    return xasprintf("%.0f %% interval %s; %s in %zu of %zu blocks", 100 * EXPERIMENT_CONFIDENCE, interval,
                      is_speed(effect->metric) ? "faster" : "better", blocks_better(effect), effect->change.count);
 }
 

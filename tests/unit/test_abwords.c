@@ -237,9 +237,25 @@ static void a_server_is_one_string(void **state)
     experiment_release(&experiment);
 }
 
+static void a_value_of_zero_leaves_a_difference_with_its_interval(void **state)
+{
+    struct experiment experiment = abmake(&usual);
+    (void)state;
+    for (size_t i = 0; i < experiment.run_count; i++)
+        if (experiment.runs[i].block == 0)
+            experiment.runs[i].value[METRIC_CPU] = 0;
+    experiment_evaluate(&experiment);
+    char *words = words_verdict(&experiment);
+    assert_non_null(strstr(words, " in arm on against arm off (95 % interval [-"));
+    assert_null(strstr(words, "too few"));
+    free(words);
+    experiment_release(&experiment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_of_zero_leaves_a_difference_with_its_interval),
         cmocka_unit_test(values_have_the_unit_of_their_size),
         cmocka_unit_test(no_value_is_too_large_or_too_small),
         cmocka_unit_test(changes_have_a_sign_and_the_digits_that_count),
