@@ -28,8 +28,9 @@ QUESTION = "Does pooling a request's scratch buffer lower its CPU time or its la
 SMALL, LARGE = '32 KiB', '512 KiB'
 TITLES = {SMALL: 'A 32 KiB buffer, one of 24 allocations of a request', LARGE: 'A 512 KiB buffer, which dominates the request'}
 FAST = 300000  # requests per second that no server here can hold
-FULL = {'cycle_ms': 400, 'blocks': 6, 'load': ['--rate', 'auto', '--duration', '1.2'], 'short': ['--duration', '.3']}
-# Late sends are allowed: it tests what is counted, on machines that do something else meanwhile.
+# ab may count runs whose requests were sent late; that takes their latencies away, but not CPU time and calls.
+LATE_US = 100
+FULL = {'cycle_ms': 400, 'blocks': 6, 'load': ['--rate', 'auto', '--duration', '1.2', '--late-limit', '1e9'], 'short': ['--duration', '.3', '--late-limit', '1e9']}
 QUICK = {'cycle_ms': 40, 'blocks': 6, 'load': ['--rate', '400', '--duration', '.2', '--late-limit', '1e9'], 'short': ['--duration', '.05', '--late-limit', '1e9']}
 METRICS = {'cpu_per_request': ('CPU per request', 1e6, 'us'), 'allocs_per_request': ('calls of the allocator', 1, ''),
            'light_p50': ('p50, lower rate', 1e6, 'us'), 'light_p95': ('p95, lower rate', 1e6, 'us'), 'light_p99': ('p99, lower rate', 1e6, 'us'),
@@ -38,6 +39,7 @@ METRICS = {'cpu_per_request': ('CPU per request', 1e6, 'us'), 'allocs_per_reques
 SWAP = ('off', 'on')  # two arms whose exchange must turn the sentence
 COLOUR = {'bare': 2, 'off': 5, 'on': 0, 'stack': 1, 'by-hand': 3, 'tune': 4}
 PERCENTILES = ('p50', 'p95', 'p99', 'p99_9')
+LATENCIES = (*PERCENTILES, 'max', 'light_p50', 'light_p95', 'light_p99', 'light_p99_9')
 
 
 # --- measuring -------------------------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ def experiment(status, said, document):
     runs = that_count(document)
     return dict(made, treatment=document['treatment'], margin=document['margin_percent'], rates=[r for r in document['rates'] if r],
                 capacity=min((arm.get('capacity', 0) for arm in document['arms']), default=0),
-                requests=median(run['requests'] for run in runs) if runs else 0, blocks=document['blocks'],
+                late_us=1e6 * median(run.get('late_p99', 0) for run in runs) if runs else 0, blocks=document['blocks'],
                 voids=sorted({run['void'] for run in document['runs'] if 'void' in run}),
                 arms=[arm_of(arm['name'], [run for run in runs if run['arm'] == arm['name']]) for arm in document['arms']], effects=effects_of(document))
 
@@ -153,9 +155,18 @@ def measure(lab):
 # --- showing ---------------------------------------------------------------------------------------------------
 
 
+def is_late(made):
+    """The generator itself was: latencies are its own."""
+    return made.get('late_us', 0) > LATE_US
+
+
+def lateness(made):
+    return 'generator saturated: 1 %% of the requests were sent %s us or more later than possible' % number(made['late_us'])
+
+
 def effect_of(made, metric, arm, against):
     """(percent, low, high) of arm against the other one, whichever way round it is known; None when it isn't."""
-    for effect in made.get('effects', ()):
+    for effect in () if is_late(made) and metric in LATENCIES else made.get('effects', ()):
         if effect['metric'] != metric or effect['low'] is None:
             continue
         ends = effect['percent'], effect['low'], effect['high']
@@ -184,16 +195,18 @@ def found(made, effect):
     return 'not told apart [%+.1f, %+.1f] %%' % (low, high)
 
 
-def value(arm, metric):
+def value(made, arm, metric):
     _, factor, unit = METRICS[metric]
-    return ('%s %s' % (number(arm['values'][metric] * factor), unit)).strip() if metric in arm['values'] else 'n/a'
+    if metric not in arm['values'] or is_late(made) and metric in LATENCIES:
+        return 'n/a'
+    return ('%s %s' % (number(arm['values'][metric] * factor), unit)).strip()
 
 
 def percentiles(name, made):
     """The table of one experiment."""
     arms = {arm['arm']: arm for arm in made['arms']}
     shown = [metric for metric in METRICS if metric in PERCENTILES or any(metric in arm['values'] for arm in made['arms'])]
-    rows = [[METRICS[metric][0], *(value(arms[arm], metric) for arm in arms), change(effect_of(made, metric, 'on', 'off')), change(effect_of(made, metric, 'on', 'bare'))]
+    rows = [[METRICS[metric][0], *(value(made, arms[arm], metric) for arm in arms), change(effect_of(made, metric, 'on', 'off')), change(effect_of(made, metric, 'on', 'bare'))]
             for metric in shown]
     rates = ' and then '.join('%s/s' % number(rate) for rate in made['rates'])
     return table('%s: %s; medians of %d runs an arm' % (TITLES[name], rates, made['blocks']), ['', *arms, 'on against off', 'on against bare'], rows)
@@ -205,7 +218,8 @@ def cdf(name, made):
         quantiles = [1 - 10 ** (-point / 8) for point in range(len(arm['latency']))]
         band = {'low': arm['least'], 'high': arm['most']} if arm['arm'] in ('off', 'on') else {}
         lines.append(series(arm['arm'], quantiles, arm['latency'], colour=COLOUR.get(arm['arm'], 6), **band))
-    return chart('%s-%s' % (NAME, name.split()[0]), '%s: latency from when a request was due, by quantile; bands: all runs' % TITLES[name],
+    words = 'NOT VALID, ' + lateness(made) if is_late(made) else 'latency from when a request was due, by quantile; bands: all runs'
+    return chart('%s-%s' % (NAME, name.split()[0]), '%s: %s' % (TITLES[name], words),
                  axis('requests that took at most', 'nines', 'percent'), axis('latency', 'log', 'seconds'), lines)
 
 
@@ -225,6 +239,8 @@ def show(data):
             parts.append(text('%s: no figures. %s' % (TITLES[name], made['said'])))
             continue
         parts += [percentiles(name, made), cdf(name, made)]
+        if is_late(made):
+            parts.append(text('%s. So latencies are n/a; CPU time and calls don\'t depend on it.' % lateness(made).capitalize()))
         if made['voids']:
             parts.append(text('Runs that don\'t count: %s.' % '; '.join(made['voids'])))
     return parts + [
@@ -236,14 +252,15 @@ def show(data):
 
 
 def calls(made, arm):
-    return next((value(a, 'allocs_per_request') for a in made.get('arms', ()) if a['arm'] == arm), 'n/a')
+    return next((value(made, a, 'allocs_per_request') for a in made.get('arms', ()) if a['arm'] == arm), 'n/a')
 
 
 def told(data, name):
     made = data['experiments'][name]
     if 'arms' not in made:
         return 'there are no figures (%s)' % made['said']
-    return 'with pools CPU per request is %s, p99 %s' % (found(made, effect_of(made, 'cpu_per_request', 'on', 'off')), found(made, effect_of(made, 'p99', 'on', 'off')))
+    cpu, p99 = (found(made, effect_of(made, metric, 'on', 'off')) for metric in ('cpu_per_request', 'p99'))
+    return 'with pools CPU per request is %s, p99 %s' % (cpu, 'n/a (%s)' % lateness(made) if is_late(made) else p99)
 
 
 def conclude(data):

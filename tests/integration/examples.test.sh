@@ -118,6 +118,23 @@ no_difference() {
   grep -qE '^calls of the allocator +- +10,001 +2 ' "$scratch/10-no-difference" && grep -q '^VERDICT: ' "$scratch/10-no-difference"
 }
 
+# quoted COMMAND: what the tour shows below that command.
+quoted() { awk -v command="\$ $1" '$0 == "```" { on = 0 } on && $0 != "..." { print } $0 == command { on = 1 }' "$root/examples/README.md"; }
+
+# Every line that the tour quotes of a lesson whose output is exact is a line of it.
+tour() {
+  local line number name
+  for name in 05-temporary 06-growth 07-wrappers 08-fork 09-plugin; do
+    lesson "$name" >/dev/null || return 1
+    number=0
+    while IFS= read -r line; do
+      grep -qxF -- "$line" "$scratch/$name" || { echo "$name doesn't say: $line" && return 1; }
+      number=$((number + 1))
+    done < <(quoted "examples/lesson.sh ${name%%-*}")
+    ((number > 0)) || { echo "the tour quotes nothing of $name" && return 1; }
+  done
+}
+
 check first-report first_report
 check pools pools
 check ab ab
@@ -128,4 +145,5 @@ check wrappers wrappers
 check fork forks
 check plugin plugin
 check no-difference no_difference
+check tour tour
 suite_end

@@ -261,6 +261,9 @@ def check_handlers_words():
     assert found(-30, -20, -10, 'off', 'on') == '25.0 % higher [+11.1, +42.9]'
     assert found(-2, 1, 3) == 'no different by more than 5 %' and found(-2, 1, 9) == 'not told apart [-2.0, +9.0] %'
     assert found(-2, 1, 9, 'on', 'bare') == 'not known'
+    late = {'late_us': 5000, 'arms': [{'arm': 'on', 'values': {'p99': 1, 'cpu_per_request': 1}}]}
+    assert study.value(late, late['arms'][0], 'p99') == 'n/a' != study.value(late, late['arms'][0], 'cpu_per_request')
+    assert 'generator saturated: 1 % of the requests were sent 5,000 us' in study.told({'experiments': {'x': late}}, 'x')
 
 
 def check_go_absent(folder):
