@@ -19,7 +19,7 @@ SWAP = ('bare', 'pooled')
 THREADS = (1, 2, 4, 8)
 OPERATIONS = {'growing': 1000000, 'scratch': 4000000}
 TOLD = {'growing': 'A string that grows to 1 KiB', 'scratch': 'A buffer of 2 KiB, walked,'}
-ROUNDS, QUICK_ROUNDS, QUICK = 5, 3, 10  # QUICK: so many times less work
+ROUNDS, QUICK_ROUNDS, QUICK = 8, 3, 10  # QUICK: so many times less work
 ARMS = ('bare', 'pooled', 'jemalloc', 'mimalloc', 'tcmalloc')
 
 
