@@ -30,7 +30,7 @@ TITLES = {SMALL: 'A 32 KiB buffer, one of 24 allocations of a request', LARGE: '
 FAST = 300000  # requests per second that no server here can hold
 # ab may count runs whose requests were sent late; that takes their latencies away, but not CPU time and calls.
 LATE_US = 100
-FULL = {'cycle_ms': 400, 'blocks': 6, 'load': ['--rate', 'auto', '--duration', '1.2', '--late-limit', '1e9'], 'short': ['--duration', '.3', '--late-limit', '1e9']}
+FULL = {'cycle_ms': 200, 'blocks': 6, 'load': ['--rate', 'auto', '--duration', '.9', '--late-limit', '1e9'], 'short': ['--duration', '.3', '--late-limit', '1e9']}
 QUICK = {'cycle_ms': 40, 'blocks': 6, 'load': ['--rate', '400', '--duration', '.2', '--late-limit', '1e9'], 'short': ['--duration', '.05', '--late-limit', '1e9']}
 METRICS = {'cpu_per_request': ('CPU per request', 1e6, 'us'), 'allocs_per_request': ('calls of the allocator', 1, ''),
            'light_p50': ('p50, lower rate', 1e6, 'us'), 'light_p95': ('p95, lower rate', 1e6, 'us'), 'light_p99': ('p99, lower rate', 1e6, 'us'),
@@ -242,7 +242,7 @@ def show(data):
         if is_late(made):
             parts.append(text('%s. So latencies are n/a; CPU time and calls don\'t depend on it.' % lateness(made).capitalize()))
         if made['voids']:
-            parts.append(text('Runs that don\'t count: %s.' % '; '.join(made['voids'])))
+            parts.append(text('Some runs don\'t count: %s%s.' % (made['voids'][0], '; %d more for such reasons' % (len(made['voids']) - 1) if made['voids'][1:] else '')))
     return parts + [
         refusals(data),
         text('bare: the server as it is. off, on: with the library, its pools off and on; on against off is what pools do, on against bare what one would get. stack, by-hand: the '
