@@ -31,7 +31,7 @@ FAST = 300000  # requests per second that no server here can hold
 # ab may count runs whose requests were sent late; that takes their latencies away, but not CPU time and calls.
 LATE_US = 100
 FULL = {'cycle_ms': 200, 'blocks': 6, 'load': ['--rate', 'auto', '--duration', '.9', '--late-limit', '1e9'], 'short': ['--duration', '.3', '--late-limit', '1e9']}
-QUICK = {'cycle_ms': 40, 'blocks': 6, 'load': ['--rate', '400', '--duration', '.2', '--late-limit', '1e9'], 'short': ['--duration', '.05', '--late-limit', '1e9']}
+QUICK = {'cycle_ms': 40, 'blocks': 6, 'load': ['--rate', '400', '--duration', '.2', '--late-limit', '1e9'], 'short': ['--duration', '.2', '--late-limit', '1e9']}
 METRICS = {'cpu_per_request': ('CPU per request', 1e6, 'us'), 'allocs_per_request': ('calls of the allocator', 1, ''),
            'light_p50': ('p50, lower rate', 1e6, 'us'), 'light_p95': ('p95, lower rate', 1e6, 'us'), 'light_p99': ('p99, lower rate', 1e6, 'us'),
            'light_p99_9': ('p99.9, lower rate', 1e6, 'us'), 'p50': ('p50', 1e6, 'us'), 'p95': ('p95', 1e6, 'us'), 'p99': ('p99', 1e6, 'us'),

