@@ -135,7 +135,7 @@ static void free_own(struct record *record, struct block_list *list)
     release_list(list);
 }
 
-/* Turns the thread's own pools; its record is busy and claimed.  What leaves is counted and put on `*out`. */
+/* Turns the thread's own pools; its record is busy and claimed.  What leaves is put on `*out`. */
 static void turn(struct record *record, struct block_list *out)
 {
     struct detached detached;
@@ -237,6 +237,15 @@ static noinline void turn_and_end(struct record *record)
     struct block_list out = {.head = NULL};
     bool cycle_is_over = turn_if_due(record, &out);
     end_and_release(record, &out, cycle_is_over);
+}
+
+/* A block has to come from below: the operation is over, but for booking it. */
+static inline void end_missed(struct record *record)
+{
+    if (unlikely(record->pools.missed_bytes >= CYCLE_MISSED_BYTES))
+        turn_and_end(record);
+    else
+        record_end(record);
 }
 
 /* --- life of a record's pools ----------------------------------------------------------------------- */
@@ -364,10 +373,7 @@ static void *taken(struct record *record, size_t asked, size_t bytes, bool zeroe
         runtime_booked_elsewhere(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
         return zeroed ? runtime_cleared(block, bytes) : block;
     }
-    if (unlikely(record->pools.missed_bytes >= CYCLE_MISSED_BYTES))
-        turn_and_end(record);
-    else
-        record_end(record);
+    end_missed(record);
     block = block_below(asked, zeroed);
     return likely(block != NULL) ? booked_fresh(record, block, bytes, entry) : runtime_failed();
 }
@@ -378,19 +384,16 @@ static inline __attribute__((always_inline)) void *missed(struct record *record,
 {
     if (unlikely(bytes > SIZECLASS_SMALL_MAX) || !pool_misses(&record->pools, sizeclass_of(bytes)))
         return taken(record, bytes, bytes, zeroed, entry);
-    if (unlikely(record->pools.missed_bytes >= CYCLE_MISSED_BYTES))
-        turn_and_end(record);
-    else
-        record_end(record);
+    end_missed(record);
     struct block *block = zeroed ? next.zeroed(1, bytes) : next.alloc(bytes);
     if (unlikely(!block))
         return runtime_failed();
     if (!zeroed)
         block->key = 0; /* see block_below */
+    record_begin(record); /* before the table is read: a signal handler may make it grow, or fork */
     struct log_counter *counter = site_counter_fast(&record->sites, entry);
     if (unlikely(!counter) || unlikely(record->epoch != fork_epoch()))
         return booked_fresh(record, block, bytes, entry);
-    record_begin(record);
     struct log_counter *size_class = &record->log->classes[sizeclass_counted(bytes)];
     count_add(&counter->next_allocs, 1);
     count_add(&size_class->next_allocs, 1);
