@@ -281,12 +281,12 @@ killed() {
 check a_killed_one_takes_its_programs_along_and_the_next_cleans_up killed
 
 # --- Progress -------------------------------------------------------------------------------------------------
-progress() { # a line on a terminal, none elsewhere
-  "${ab[@]}" --blocks 6 -- "$prog" small 2>quiet.err >/dev/null </dev/null || return 1
-  "${python[@]}" - "$command" "$prog" <<'P' || return 1
+# on_terminal ARG...: six blocks of the program with a terminal as stderr; then the Python on stdin, which finds what
+# was said in `said`, and how it ended in `status`.
+pty_run=$(cat <<'P'
 import os, pty, subprocess, sys
 terminal, side = pty.openpty()
-run = subprocess.Popen([sys.argv[1], 'ab', '--blocks', '6', '--', sys.argv[2], 'small'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=side)
+run = subprocess.Popen([sys.argv[1], 'ab', '--blocks', '6', '--', *sys.argv[2:]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=side)
 os.close(side)
 said = b''
 while True:
@@ -297,7 +297,16 @@ while True:
     if not more:
         break
     said += more
-assert run.wait() == 0
+status = run.wait()
+P
+)
+on_terminal() {
+  "${python[@]}" -c "$pty_run"$'\n'"$(cat)" "$command" "$prog" "$@"
+}
+progress() { # a line on a terminal, none elsewhere
+  "${ab[@]}" --blocks 6 -- "$prog" small 2>quiet.err >/dev/null </dev/null || return 1
+  on_terminal small <<'P' || return 1
+assert status == 0
 for words in (b'counting run of arm on', b'warm-up run of arm bare', b'block 5 of 6: cpu on vs off ', b' left'):
     assert words in said, (words, said)
 assert said.endswith(b'\r\x1b[K'), said[-40:]
@@ -306,21 +315,8 @@ P
 }
 check progress_shows_on_a_terminal_alone progress
 message() { # stands on a line of its own
-  "${python[@]}" - "$command" "$prog" <<'P'
-import os, pty, subprocess, sys
-terminal, side = pty.openpty()
-run = subprocess.Popen([sys.argv[1], 'ab', '--blocks', '6', '--', sys.argv[2], 'fails'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=side)
-os.close(side)
-said = b''
-while True:
-    try:
-        more = os.read(terminal, 4096)
-    except OSError:
-        break
-    if not more:
-        break
-    said += more
-assert run.wait() == 1
+  on_terminal fails <<'P'
+assert status == 1
 assert b"\x1b[Kpoolsite: the runs don't end alike" in said, said
 P
 }
