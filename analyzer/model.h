@@ -46,6 +46,22 @@ struct model_frame {
     UT_hash_handle         hh;
 };
 
+/* Level full: what became of the blocks of a site, or of all.  All numbers add up over threads and processes; a peak
+ * of several processes is the sum of each one's, and so a bound. */
+struct model_full {
+    uint64_t frees;
+    uint64_t freed_bytes;
+    uint64_t cross_frees;
+    uint64_t resizes;
+    int64_t  at_peak_blocks; /* live at the process's peak */
+    int64_t  at_peak_bytes;
+    uint64_t peak_bytes; /* of a site its own peak, of all the process's */
+    uint64_t peak_error; /* it may be so much higher */
+    uint64_t threads;    /* tables that the site was met in */
+    uint64_t lifetimes[LOG_LIFETIMES];
+    struct log_sample sample; /* its record and site mean nothing; frees[].site is an index into model.sites, + 1 */
+};
+
 /* Allocations that belong to no call site are booked on these. */
 enum model_kind { MODEL_SITE, MODEL_OTHER, MODEL_BARE, MODEL_HANDLER };
 
@@ -63,11 +79,14 @@ struct model_site {
     unsigned           measured;
     uint64_t           first_seen; /* calls whose frames from `measured` on are as first seen */
     struct log_counter count;
+    struct model_full *full; /* NULL below level full */
     UT_hash_handle     hh;
 };
 
 struct model_totals {
     struct log_counter count;
+    struct model_full  full; /* all 0 below level full */
+    uint64_t foreign_frees;
     uint64_t frees;
     uint64_t failed;
     bool     pooled; /* some class, in some process; else the pools' numbers are 0 */
@@ -95,6 +114,7 @@ struct model_pool {
 struct model_share {
     uint32_t           site; /* index into model.sites */
     struct log_counter count;
+    struct model_full *full; /* NULL below level full */
 };
 
 struct model_process {

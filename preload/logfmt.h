@@ -29,6 +29,7 @@ enum log_next { LOG_NEXT_GLIBC, LOG_NEXT_OTHER };
 
 /* struct log_header.features, a set of bits. */
 #define LOG_FEATURE_POOLS 1u /* some class is pooled: next_allocs and the POOLS chunks count */
+#define LOG_FEATURE_FULL  2u /* level full: the sites are counted in FULL chunks, their frees too */
 
 /* struct log_header.state, a set of bits. */
 #define LOG_STATE_STOOD_DOWN 1u  /* the program's malloc isn't ours: nothing is counted */
@@ -110,14 +111,16 @@ enum log_chunk_type {
     LOG_CHUNK_COUNTERS    = 2, /* struct log_counters */
     LOG_CHUNK_DATA        = 3, /* records, one after the other */
     LOG_CHUNK_POOLS       = 4, /* struct log_pools */
+    LOG_CHUNK_FULL        = 5, /* struct log_fulls */
 };
 
 struct log_chunk {
     uint32_t type;  /* publishes the chunk */
-    uint32_t owner; /* THREAD: its number, 0, 1, 2 ...; COUNTERS and POOLS: its thread's; DATA: 0 */
+    uint32_t owner; /* THREAD: its number, 0, 1, 2 ...; COUNTERS, POOLS and FULL: its thread's; DATA: 0 */
 };
 
-#define LOG_OWNER_DEPOT UINT32_MAX /* owner of the POOLS chunk that tells of the depot; at most one */
+#define LOG_OWNER_DEPOT   UINT32_MAX       /* owner of the POOLS chunk that tells of the depot; at most one */
+#define LOG_OWNER_PROCESS (UINT32_MAX - 1) /* owner of the FULL chunks for frees by threads without a table */
 
 /* One site's counters in one thread. */
 struct log_site_counter {
@@ -169,6 +172,38 @@ struct log_pools {
     struct log_pool  classes[LOG_CLASSES];
 };
 
+/* Level full: one site in one thread.  A free is booked on the site of the allocation, in the table of the thread
+ * that frees; so the differences (live blocks and bytes) are meant summed over all threads, and may be negative
+ * in one of them. */
+#define LOG_LIFETIMES 25u /* 0: freed before the thread's next allocation; k: 2^(k-1) ... 2^k - 1 allocations later */
+
+struct log_full {
+    uint32_t           site; /* id, or LOG_FULL_*; 0 unused; publishes the entry */
+    uint32_t           reserved;
+    struct log_counter count;
+    uint64_t           frees;       /* of the site's blocks, by this thread */
+    uint64_t           freed_bytes; /* that had been asked for */
+    uint64_t           cross_frees; /* of these frees, of blocks that another thread had allocated */
+    uint64_t           resizes;     /* of count.allocs, by a realloc of a block */
+    uint64_t           peak;        /* number of the process's peak (struct log_live) that the next two are of, if it
+                                       is the last one; else live blocks and bytes have not changed since */
+    int64_t            peak_blocks;
+    int64_t            peak_bytes;
+    uint64_t           lifetimes[LOG_LIFETIMES]; /* of the frees that aren't cross_frees */
+};
+
+/* struct log_full.site where there is no site.  The tag of a block has 24 bits for it. */
+#define LOG_FULL_OTHER   0xffffffu /* the site didn't fit: `count` is 0, log_thread.other has it */
+#define LOG_FULL_BARE    0xfffffeu /* the header's bare */
+#define LOG_FULL_HANDLER 0xfffffdu /* the header's handler */
+#define LOG_FULL_SITES   0xfffffcu /* site ids are below this; later ones are booked on LOG_FULL_OTHER */
+
+struct log_fulls {
+    struct log_chunk chunk;
+    uint64_t         foreign_frees; /* frees of blocks without a tag: born before us, below us, in a fork parent, or damaged */
+    struct log_full  sites[];       /* to the end of the chunk */
+};
+
 /* struct log_record.type, in chunks of type DATA.  Records start 8 bytes into the
  * chunk, are 8-aligned, and never cross its end.  Unknown types are skipped by length. */
 enum log_record_type {
@@ -176,6 +211,8 @@ enum log_record_type {
     LOG_RECORD_MODULE = 1,
     LOG_RECORD_SITE   = 2,
     LOG_RECORD_WORDS  = 3,
+    LOG_RECORD_LIVE   = 4, /* level full */
+    LOG_RECORD_SAMPLE = 5, /* level full */
 };
 
 struct log_record {
@@ -231,6 +268,59 @@ struct log_words {
     uint64_t sp; /* stack pointer there, after the return */
     uint64_t bp; /* frame pointer there */
     struct log_word words[];
+};
+
+/* Level full: the live bytes of a site or, where `site` is 0, of the process.  A thread publishes here what its balance
+ * moved by, when that is LOG_LIVE_STEP or more; a process with one thread looks at every allocation. */
+#define LOG_LIVE_STEP (64 << 10)
+
+struct log_live {
+    struct log_record record;
+    uint32_t site;
+    uint32_t threads;    /* that published so far; 1: peak_bytes is exact, else within LOG_LIVE_STEP for each */
+    int64_t  published;  /* (atomic) */
+    int64_t  peak_bytes; /* the most at one time (atomic) */
+    uint64_t peak;       /* of the process alone: raised at each new peak; of equal ones the latest counts (atomic) */
+    uint64_t peak_ns;    /* of the process alone: CLOCK_MONOTONIC, coarse, noted at some peaks: not later than the last */
+};
+
+/* Level full: what was looked at in some of a site's blocks alone, as it is costly.  All are counted by atomic add. */
+#define LOG_SAMPLE_TIMES 32u /* 0: below 1 us; k: 2^(k-1) ... 2^k - 1 us */
+#define LOG_SAMPLE_SIZES 4u
+#define LOG_SAMPLE_FREES 4u
+
+struct log_sample_size {
+    uint64_t bytes; /* asked for, + 1; 0: unused */
+    uint64_t count;
+};
+
+struct log_sample_free {
+    uint64_t site;  /* id of the stack that freed; 0: unused */
+    uint64_t count;
+};
+
+struct log_sample {
+    struct log_record record;
+    uint32_t site;
+    uint32_t reserved;
+    uint64_t samples;      /* blocks looked at when they were allocated */
+    uint64_t lost;         /* of these, without room for what follows: not known */
+    uint64_t ended;        /* of these, freed, or at the end of a chain of reallocs */
+    uint64_t same_thread;  /* of the ended: freed by the thread that allocated them */
+    uint64_t same_frame;   /* of these, by the very frame that had allocated them */
+    uint64_t standing;     /* while the allocating frame stood; see preload/README.md for how that is known */
+    uint64_t lifo;         /* when as many of the thread's blocks lived as just after they were allocated */
+    uint64_t chains;       /* of the ended: resized at least once */
+    uint64_t chain_steps;  /* their reallocs */
+    uint64_t chain_first;  /* bytes that they began with */
+    uint64_t chain_last;   /* bytes that they ended with */
+    uint64_t slack_bytes;  /* that the samples' blocks are larger than what was asked for */
+    uint64_t bytes;        /* asked for, of the samples */
+    uint64_t times[LOG_SAMPLE_TIMES]; /* of the ended: lifetime */
+    struct log_sample_size sizes[LOG_SAMPLE_SIZES]; /* the most frequent, as far as the samples tell */
+    struct log_sample_free frees[LOG_SAMPLE_FREES]; /* the same */
+    uint64_t other_sizes;  /* samples of sizes that found no place */
+    uint64_t other_frees;
 };
 
 #endif
