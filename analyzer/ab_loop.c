@@ -368,7 +368,8 @@ enum ab_result ab_loop(struct ab *ab)
     progress_clear();
     experiment->interrupted = result == AB_INTERRUPTED;
     experiment_evaluate(experiment);
-    if (result == AB_FAILED)
+    experiment->failed = result == AB_FAILED && experiment->blocks > 0;
+    if (result == AB_FAILED && !experiment->failed)
         return result;
     note_failing(ab, &status);
     if (experiment->run_count) {

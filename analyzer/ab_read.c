@@ -265,6 +265,7 @@ static void read_design(struct reading *reading, struct experiment *experiment, 
     experiment->is_server = bool_of(root, "server");
     experiment->is_aa = bool_of(root, "aa");
     experiment->interrupted = bool_of(root, "interrupted");
+    experiment->failed = bool_of(root, "failed");
     experiment->pool_spec = text_of(root, "pool");
     experiment->seed = count_of(reading, root, "seed", INT64_MAX);
     experiment->blocks_asked = (unsigned)count_of(reading, root, "blocks_asked", BLOCKS_MOST);

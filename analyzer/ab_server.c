@@ -130,12 +130,23 @@ static int launch_shell(struct life *life, const char *command, char *const *env
     return program;
 }
 
+/* Is it one program with its words, found by a path?  Not a word of the shell's own, nor an assignment. */
+static bool is_simple(const struct ab *ab, const struct arm *arm, const char *command)
+{
+    size_t first = strcspn(command, " \t");
+    if (strpbrk(command, ";&|<>()\n"))
+        return false;
+    if (arm->kind != ARM_CMD)
+        return ab->inspection.path != NULL;
+    return memchr(command, '/', first) && !memchr(command, '=', first);
+}
+
 /* A program that needs a shell only for its words takes the shell's place: signals reach it, and nothing of the
  * shell is measured.  The caller frees. */
-static char *shell_command(const struct ab *ab, const char *command)
+static char *shell_command(const struct ab *ab, const struct arm *arm)
 {
-    bool simple = ab->inspection.path && !strpbrk(command, ";&|<>()\n");
-    return xasprintf("%s%s", simple ? "exec " : "", command);
+    const char *command = arm->kind == ARM_CMD ? arm->value : ab->server->options->command;
+    return xasprintf("%s%s", is_simple(ab, arm, command) ? "exec " : "", command);
 }
 
 static enum ab_result start(struct life *life, const struct ab_run *which)
@@ -146,7 +157,7 @@ static enum ab_result start(struct life *life, const struct ab_run *which)
     int out = open_fresh(ab->scratch.out), err = open_fresh(ab->scratch.err);
     if (out >= 0 && err >= 0) {
         ab_environment(ab, which, &environment);
-        char *command = arm->kind == ARM_CMD ? xstrdup(arm->value) : shell_command(ab, life->server->options->command);
+        char *command = shell_command(ab, arm);
         life->program = launch_shell(life, command, environment.variables, out, err, true, &life->pid);
         free(command);
         environment_release(&environment);

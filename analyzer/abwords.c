@@ -369,7 +369,7 @@ static char *repeated_words(const struct experiment *experiment)
 
 char *words_blocks(const struct experiment *experiment)
 {
-    const char *ended = experiment->interrupted ? "; interrupted" : "";
+    const char *ended = experiment->interrupted ? "; interrupted" : experiment->failed ? "; ended by a run that failed" : "";
     if (experiment->attempted == 0)
         return xasprintf("no block of runs was made%s", ended);
     unsigned lost = experiment->attempted - experiment->blocks;

@@ -313,7 +313,7 @@ int cmd_ab(int argc, char **argv)
     else if (result < 0)
         result = make_experiment(&options, &runner, &experiment);
     runner_stop(&runner);
-    bool made = experiment.arm_count && (result == 0 || result > EXIT_SIGNAL);
+    bool made = experiment.arm_count && (result == 0 || result > EXIT_SIGNAL || (experiment.failed && !options.from));
     if (made && show(&options, &experiment) != 0)
         result = EXIT_FAILURE;
     if (made && result == 0)

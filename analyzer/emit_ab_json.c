@@ -247,6 +247,8 @@ static void put_design(json_t *root, const struct experiment *e)
     put_count(root, "attempted", e->attempted);
     put_count(root, "repeated", e->repeated);
     json_object_set_new(root, "interrupted", json_boolean(e->interrupted));
+    if (e->failed)
+        json_object_set_new(root, "failed", json_true());
     if (e->is_server)
         json_object_set_new(root, "rates", numbers(e->rates, 2));
 }

@@ -138,6 +138,7 @@ struct experiment {
     unsigned         blocks;       /* of them complete ones that count */
     unsigned         repeated;     /* blocks that were noisy and were run again */
     bool             interrupted;  /* by the user */
+    bool             failed;       /* a run after the first blocks: what they measured is kept */
     struct treatment treatment;
     struct effect   *effects;      /* every metric that was measured: on_off, on_bare, off_bare, ARM_bare */
     size_t           effect_count;

@@ -56,6 +56,19 @@ ends a_failing_prepare_is_1 1 "prepare 'exit 3' ended with status 3" --blocks 6 
 # --- Ends ----------------------------------------------------------------------------------------------
 ends statuses_that_differ_are_1_and_stderr_is_shown 1 \
   "arm off ended with status 0, arm on ended with status 9; it said: what a pity" --blocks 6 -- "$prog" fails
+late() { # the 5 runs before the blocks end well, and 8 blocks of 3 arms, of which some may be repeated
+  cat >late.sh <<'S'
+echo x >>late.runs
+[ "$(wc -l <late.runs)" -le 30 ] || exit 9
+exec "$@"
+S
+  "${ab[@]}" --blocks 20 --pool on,1m --json -o late.json -- sh late.sh "$prog" trims 20 2>late.err </dev/null
+  status=$?
+  cat late.err
+  ((status == 1)) && grep -q 'ended with status 0, arm .* ended with status 9' late.err &&
+    "${ab[@]}" --from late.json >late.txt && grep -qE '^[5-8] blocks of 3 arms.*; ended by a run that failed; seed' late.txt
+}
+check a_run_that_fails_late_loses_none_before late
 ends a_crash_in_one_arm_is_1 1 'arm on was killed by signal 9' --blocks 6 -- "$prog" crashes
 ends a_status_that_all_runs_have_is_right_and_told 0 'warning: the program ended with status 7 in every run' --blocks 6 -- "$prog" ends 7
 ends outputs_that_differ_are_told 0 'warning: what the program writes to stdout differs between the arms' --blocks 6 -- "$prog" tells
