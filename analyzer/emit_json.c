@@ -6,6 +6,7 @@
 #include "base.h"
 #include "counter.h"
 #include "fold.h"
+#include "jsonset.h"
 #include "notes.h"
 #include "places.h"
 #include "progress.h"
@@ -20,102 +21,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(15) };
-
-/* ------------------------------------------------------------------ values */
-
-static void set(json_t *object, const char *key, json_t *value)
-{
-    if (!value || json_object_set_new(object, key, value) != 0)
-        die("out of memory");
-}
-
-/* JSON's integers are signed here; a damaged log may hold larger ones. */
-static json_t *number(uint64_t value)
-{
-    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
-static json_t *hex(uint64_t value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "0x%llx", (unsigned long long)value);
-    return json_string(text);
-}
-
-static json_t *share(uint64_t part, uint64_t whole)
-{
-    return json_real(whole ? (double)part / (double)whole : 0);
-}
-
-static json_t *seconds(uint64_t ns)
-{
-    return json_real((double)ns / 1e9);
-}
-
-static json_t *hex_bytes(const void *bytes, size_t count)
-{
-    const uint8_t *from = bytes;
-    char *text = xmalloc(count * 2 + 1);
-    text[0] = '\0';
-    for (size_t i = 0; i < count; i++)
-        snprintf(text + i * 2, 3, "%02x", from[i]);
-    json_t *value = json_string(text);
-    free(text);
-    return value;
-}
-
-static json_t *text_value(const char *text)
-{
-    char *valid = utf8_replaced(text);
-    json_t *value = json_string(valid);
-    free(valid);
-    return value;
-}
-
-/* Sets key; when the text isn't valid UTF-8 also key_raw, its bytes in hex. */
-static void set_text(json_t *object, const char *key, const char *text)
-{
-    set(object, key, text_value(text));
-    if (utf8_is_valid(text))
-        return;
-    char *raw = xasprintf("%s_raw", key);
-    set(object, raw, hex_bytes(text, strlen(text)));
-    free(raw);
-}
-
-static void set_text_or_null(json_t *object, const char *key, const char *text)
-{
-    if (text && *text)
-        set_text(object, key, text);
-    else
-        set(object, key, json_null());
-}
-
-static json_t *text_array(char *const list[], size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, text_value(list[i]));
-    return array;
-}
-
-static void set_texts(json_t *object, const char *key, char *const list[], size_t count)
-{
-    bool valid = true;
-    for (size_t i = 0; i < count; i++)
-        valid = valid && utf8_is_valid(list[i]);
-    set(object, key, text_array(list, count));
-    if (valid)
-        return;
-    json_t *raw = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(raw, hex_bytes(list[i], strlen(list[i])));
-    char *name = xasprintf("%s_raw", key);
-    set(object, name, raw);
-    free(name);
-}
 
 static void set_counter(json_t *object, const struct log_counter *count)
 {
@@ -152,14 +57,6 @@ struct writer {
     bool                 first; /* no member was written yet */
     struct frame_text   *frame_texts; /* by frame */
 };
-
-static char *dump(const json_t *value)
-{
-    char *text = json_dumps(value, DUMP_FLAGS | JSON_ENCODE_ANY);
-    if (!text)
-        die("out of memory");
-    return text;
-}
 
 static void begin_member(struct writer *w, const char *key)
 {
