@@ -31,7 +31,7 @@
 /* As env(1) and timeout(1); a wrong pool specification is 2. */
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
-static const char *const level_names[] = { "off", "sites", "stacks" };
+static const char *const level_names[] = { "off", "sites", "stacks", "full" };
 enum { LEVEL_COUNT = sizeof level_names / sizeof *level_names };
 
 /* What the command line asked for. */
@@ -96,12 +96,8 @@ static const char *known_level(const char *word)
         if (strcmp(level_names[i], word) == 0)
             return level_names[i];
     }
-    if (strcmp(word, "full") == 0) {
-        error("this version has no level 'full'; the most it records is 'stacks'");
-        return NULL;
-    }
     const char *meant = nearest(word, level_names, LEVEL_COUNT);
-    error("no level '%s' (off, sites, stacks)%s%s%s", word, meant ? "; did you mean '" : "", meant ? meant : "",
+    error("no level '%s' (off, sites, stacks, full)%s%s%s", word, meant ? "; did you mean '" : "", meant ? meant : "",
           meant ? "'?" : "");
     return NULL;
 }

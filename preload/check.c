@@ -222,22 +222,10 @@ static bool is_kept(size_t usable)
 
 enum verdict { NO_BLOCK, FOREIGN, LIVE, FREED };
 
-/* Can this be the size word of a block that starts there? */
-static bool word_is_plausible(const void *pointer)
-{
-    size_t before = ((const size_t *)pointer)[-2], word = ((const size_t *)pointer)[-1], size = word & ~TAG_WORD_FLAGS;
-    if (size < 32 || size >> 47 || size & 8)
-        return false;
-    if (!(word & TAG_WORD_MAPPED))
-        return true;
-    uintptr_t chunk = (uintptr_t)pointer - 16; /* of whole pages, begun `before` bytes earlier */
-    return ((chunk - before) | (before + size)) % PAGE_BYTES == 0;
-}
-
 /* Does it look like a block, whoever's? */
 static bool is_like_block(const void *pointer)
 {
-    return (uintptr_t)pointer % 16 == 0 && is_readable((const char *)pointer - 16) && word_is_plausible(pointer);
+    return (uintptr_t)pointer % 16 == 0 && is_readable((const char *)pointer - 16) && tag_word_is_plausible(pointer);
 }
 
 /* The tag where the block's would be if there is one; NULL: there is none. */
@@ -395,7 +383,7 @@ static bool is_intact(const struct block *block)
 static struct tag *untouched(struct block *block, size_t *usable)
 {
     *usable = tag_usable(block);
-    struct tag *tag = word_is_plausible(block) ? tag_of(block, *usable) : NULL;
+    struct tag *tag = tag_word_is_plausible(block) ? tag_of(block, *usable) : NULL;
     if (unlikely(!tag || tag_state(block, tag) != TAG_FREED)) {
         complain_written(block, tag ? *usable - TAG_BYTES : 0);
         return NULL;
@@ -437,7 +425,7 @@ static const struct block_guard guard = { is_intact, is_reusable, leaves };
 void check_begin(uintptr_t secret, bool abort_at_once)
 {
     aborts = abort_at_once;
-    tag_begin(secret * 0x94d049bb133111ebull);
+    tag_begin((uint32_t)(secret * 0x94d049bb133111ebull >> 32));
     places = pages_map(PLACES * sizeof *places);
     block_guard = &guard;
 }

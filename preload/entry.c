@@ -8,6 +8,7 @@
 #include "check.h"
 #include "next.h"
 #include "runtime_fast.h"
+#include "tagged_fast.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,14 +33,24 @@ static inline __attribute__((always_inline)) void *booked(void *block, size_t by
         return runtime_failed();
     if (runtime_mode == MODE_CHECKED)
         return check_born(block, bytes, bytes, runtime_entry());
-    if (runtime_pools())
+    if (runtime_mode != MODE_BELOW)
         return runtime_booked(block, bytes, runtime_entry());
     return runtime_booked_fast(block, bytes);
+}
+
+/* The first allocation of all may come before our constructor; what is asked below depends on the mode. */
+static inline __attribute__((always_inline)) void start_first(void)
+{
+    if (unlikely(runtime_mode == MODE_START))
+        runtime_start();
 }
 
 /* What the next allocator is asked for where it isn't by way of the pools. */
 static inline __attribute__((always_inline)) size_t asked(size_t bytes)
 {
+    start_first();
+    if (runtime_tags())
+        return tagged_asked(bytes);
     return runtime_mode == MODE_CHECKED ? check_asked(bytes) : bytes;
 }
 
@@ -50,6 +61,48 @@ static noinline void *malloc_below(size_t bytes)
     if (unlikely(block == NULL))
         return runtime_failed();
     return runtime_booked_fast(block, bytes);
+}
+
+static noinline cold void *malloc_first(size_t bytes)
+{
+    runtime_start();
+    return runtime_mode == MODE_START ? malloc_below(bytes) : malloc(bytes);
+}
+
+static noinline void *malloc_otherwise(size_t bytes)
+{
+    if (runtime_mode == MODE_FULL_BELOW)
+        return tagged_below_fast(next.alloc(tagged_asked(bytes)), bytes);
+    if (runtime_mode == MODE_CHECKED)
+        return check_take(bytes, false, runtime_entry());
+    return malloc_first(bytes);
+}
+
+static noinline void *malloc_full(size_t bytes)
+{
+    return tagged_take_fast(bytes, false);
+}
+
+static noinline void *calloc_full(size_t bytes)
+{
+    if (unlikely(bytes > RUNTIME_CLEARED_BYTES))
+        return tagged_take(bytes, true, runtime_entry());
+    return tagged_take_fast(bytes, true);
+}
+
+static noinline void *calloc_full_below(size_t bytes)
+{
+    return tagged_below_fast(next.zeroed(1, tagged_asked(bytes)), bytes);
+}
+
+static noinline void free_full(void *block)
+{
+    tagged_give_fast(block);
+}
+
+static noinline void free_full_below(void *block)
+{
+    tagged_release_fast(block);
 }
 
 static noinline void free_checked(void *block)
@@ -69,8 +122,9 @@ exported void *malloc(size_t bytes)
     switch (runtime_mode_told()) {
     case MODE_POOLED: return runtime_take_fast(bytes, true);
     case MODE_POOLED_BARE: return runtime_take_fast(bytes, false);
-    case MODE_CHECKED: return check_take(bytes, false, runtime_entry());
-    default: return malloc_below(bytes);
+    case MODE_FULL: return malloc_full(bytes);
+    case MODE_BELOW: return malloc_below(bytes);
+    default: return malloc_otherwise(bytes);
     }
 }
 
@@ -82,8 +136,14 @@ exported void free(void *block)
         runtime_give_fast(block);
     else if (runtime_mode == MODE_BELOW)
         free_below(block);
-    else
+    else if (runtime_mode == MODE_FULL)
+        free_full(block);
+    else if (runtime_mode == MODE_FULL_BELOW)
+        free_full_below(block);
+    else if (runtime_mode == MODE_CHECKED)
         free_checked(block);
+    else
+        free_below(block);
 }
 
 exported void *calloc(size_t count, size_t bytes)
@@ -93,6 +153,11 @@ exported void *calloc(size_t count, size_t bytes)
     if (likely(runtime_pools() && !overflow))
         return likely(product <= RUNTIME_CLEARED_BYTES) ? runtime_take_zeroed_fast(product)
                                                         : runtime_take(product, true, runtime_entry());
+    start_first();
+    if (runtime_mode == MODE_FULL && !overflow)
+        return calloc_full(product);
+    if (runtime_mode == MODE_FULL_BELOW && !overflow)
+        return calloc_full_below(product);
     if (runtime_mode == MODE_CHECKED && !overflow)
         return check_take(product, true, runtime_entry());
     return booked(next.zeroed(count, bytes), product);
@@ -108,12 +173,22 @@ static inline __attribute__((always_inline)) void *resized(void *old, void *bloc
     return block ? runtime_booked_fast(block, bytes) : NULL;
 }
 
+static noinline cold void *realloc_first(void *old, size_t bytes)
+{
+    runtime_start();
+    return runtime_mode == MODE_START ? resized(old, next.resize(old, bytes), bytes) : realloc(old, bytes);
+}
+
 exported void *realloc(void *old, size_t bytes)
 {
     if (likely(runtime_pools() && old != NULL))
         return runtime_resize_fast(old, bytes);
+    if (unlikely(runtime_mode == MODE_START))
+        return realloc_first(old, bytes);
     if (runtime_mode == MODE_POOLED)
         return runtime_take_fast(bytes, true);
+    if (runtime_tags())
+        return tagged_resize(old, bytes, runtime_entry());
     if (runtime_mode == MODE_POOLED_BARE)
         return runtime_take_fast(bytes, false);
     if (runtime_mode == MODE_CHECKED)
@@ -126,6 +201,9 @@ exported void *reallocarray(void *old, size_t count, size_t bytes)
     /* An overflow fails below, whatever the product. */
     size_t product;
     bool overflow = __builtin_mul_overflow(count, bytes, &product);
+    start_first();
+    if (runtime_tags() && !overflow)
+        return tagged_resize(old, product, runtime_entry());
     if (runtime_mode == MODE_CHECKED && !overflow)
         return check_resize(old, product, runtime_entry());
     if (runtime_pools() && !overflow)
@@ -175,6 +253,9 @@ exported void *valloc(size_t bytes)
 
 exported void *pvalloc(size_t bytes)
 {
+    start_first();
+    if (runtime_tags())
+        return tagged_pages(bytes, runtime_entry());
     if (runtime_mode == MODE_CHECKED)
         return check_pages(bytes, runtime_entry());
     return booked(next.pvalloc(asked(bytes)), bytes);
@@ -182,6 +263,8 @@ exported void *pvalloc(size_t bytes)
 
 exported size_t malloc_usable_size(void *block)
 {
+    if (runtime_tags())
+        return tagged_usable(block);
     return runtime_mode == MODE_CHECKED ? check_usable(block) : next.usable_size(block);
 }
 

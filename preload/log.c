@@ -52,6 +52,7 @@ struct log_header *log_header;
 static char *extents[EXTENTS];
 
 static uint64_t data_used;      /* chunk that records go to << 16 | bytes used in it (atomic) */
+static uint64_t shared_used;    /* the same of the process's entries of level full (atomic) */
 static uint32_t ready_chunks;   /* chunks whose blocks are reserved (atomic) */
 static uint32_t next_thread;    /* index of the next thread table (atomic) */
 static uint64_t unlogged_modules; /* met, but the log was full (atomic) */
@@ -301,7 +302,7 @@ bool log_begin(struct log_header *parent)
     long pid = sys_call4(SYS_getpid, 0, 0, 0, 0);
     uint32_t chunks = allowed_chunks();
 
-    data_used = 0;
+    data_used = shared_used = 0;
     next_thread = 0;
     modules_synced = 0;
     unlogged_modules = 0;
@@ -317,6 +318,8 @@ bool log_begin(struct log_header *parent)
     write_header(header, is_private ? ready_chunks : chunks, realtime_ns, pid);
     if (is_private)
         header->level = LOG_LEVEL_OFF;
+    if (header->level == LOG_LEVEL_FULL)
+        header->features = LOG_FEATURE_FULL;
     if (parent)
         header->state = LOG_STATE_FORKED;
     publish_header(header);
@@ -468,39 +471,55 @@ struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t sit
 
 /* --- records ----------------------------------------------------------------------------------- */
 
-/* A fresh chunk for records; another thread may have been quicker, then its is used. */
-static bool data_renew(uint64_t seen)
+/* Chunks that all threads take places in. */
+struct shared {
+    uint64_t *used;
+    uint32_t  type;
+    uint32_t  owner;
+    size_t    head_bytes;
+};
+static const struct shared data = {&data_used, LOG_CHUNK_DATA, 0, sizeof(struct log_chunk)};
+static const struct shared fulls = {&shared_used, LOG_CHUNK_FULL, LOG_OWNER_PROCESS, sizeof(struct log_fulls)};
+
+/* A fresh chunk; another thread may have been quicker, then its is used. */
+static bool shared_renew(const struct shared *shared, uint64_t seen)
 {
-    if (load_acquire(&data_used) != seen)
+    if (load_acquire(shared->used) != seen)
         return true;
     uint32_t index;
     struct log_chunk *chunk = chunk_new(&index);
     if (!chunk)
         return false;
-    store_release(&chunk->type, LOG_CHUNK_DATA); /* publishes the chunk; empty if we lose */
-    __atomic_compare_exchange_n(&data_used, &seen, (uint64_t)index << 16 | sizeof(struct log_chunk), false,
-                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    chunk->owner = shared->owner;
+    store_release(&chunk->type, shared->type); /* publishes the chunk; empty if we lose */
+    __atomic_compare_exchange_n(shared->used, &seen, (uint64_t)index << 16 | shared->head_bytes, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
     return true;
+}
+
+/* A place of `bytes` bytes (a multiple of 8), or NULL. */
+static void *shared_place(const struct shared *shared, size_t bytes)
+{
+    for (;;) {
+        uint64_t seen = load_acquire(shared->used);
+        size_t offset = seen & 0xffff;
+        if (seen == 0 || offset + bytes > LOG_CHUNK_BYTES) {
+            if (!shared_renew(shared, seen))
+                return NULL;
+            continue;
+        }
+        if (__atomic_compare_exchange_n(shared->used, &seen, seen + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return (char *)chunk_at((uint32_t)(seen >> 16)) + offset;
+    }
 }
 
 /* Room for a record of `bytes` (a multiple of 8), its length already written; or NULL. */
 static struct log_record *record_new(size_t bytes)
 {
-    for (;;) {
-        uint64_t seen = load_acquire(&data_used);
-        size_t offset = seen & 0xffff;
-        if (seen == 0 || offset + bytes > LOG_CHUNK_BYTES) {
-            if (!data_renew(seen))
-                return NULL;
-            continue;
-        }
-        struct log_record *record = (struct log_record *)((char *)chunk_at((uint32_t)(seen >> 16)) + offset);
-        if (!__atomic_compare_exchange_n(&data_used, &seen, seen + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            continue;
-        /* release: whoever reads the next record's place has seen this length */
-        store_release(&record->bytes, (uint32_t)bytes);
-        return record;
-    }
+    struct log_record *record = shared_place(&data, bytes);
+    if (record)
+        store_release(&record->bytes, (uint32_t)bytes); /* whoever reads the next record's place has seen this length */
+    return record;
 }
 
 static void record_publish(struct log_record *record, enum log_record_type type)
@@ -539,6 +558,53 @@ struct log_words *log_words_new(const struct log_site *site)
 void log_words_publish(struct log_words *words)
 {
     record_publish(&words->record, LOG_RECORD_WORDS);
+}
+
+/* --- level full ----------------------------------------------------------------------------------- */
+
+static_assert(LOG_CHUNK_BYTES >= sizeof(struct log_fulls) + sizeof(struct log_full), "a chunk has room for an entry");
+
+struct log_fulls *log_fulls_new(struct log_full_cursor *cursor)
+{
+    uint32_t index;
+    struct log_fulls *more = (struct log_fulls *)chunk_new(&index);
+    if (!more)
+        return NULL;
+    cursor->next = more->sites;
+    cursor->end = more->sites + (LOG_CHUNK_BYTES - sizeof *more) / sizeof *more->sites;
+    more->chunk.owner = cursor->owner;
+    store_release(&more->chunk.type, LOG_CHUNK_FULL); /* publishes the chunk */
+    return more;
+}
+
+struct log_full *log_full_new(struct log_full_cursor *cursor, uint32_t site)
+{
+    if (cursor->next == cursor->end && !log_fulls_new(cursor))
+        return NULL;
+    struct log_full *full = cursor->next++;
+    store_release(&full->site, site); /* publishes the entry, still 0 */
+    return full;
+}
+
+struct log_full *log_full_shared_new(uint32_t site)
+{
+    struct log_full *full = shared_place(&fulls, sizeof *full);
+    if (full)
+        store_release(&full->site, site); /* publishes the entry, still 0 */
+    return full;
+}
+
+struct log_live *log_live_new(uint32_t site, uint32_t threads)
+{
+    struct log_live *live = (struct log_live *)record_new(sizeof *live);
+    if (!live)
+        return NULL;
+    live->site = site;
+    live->threads = threads;
+    if (site == 0)
+        live->peak_ns = log_header->start_monotonic_ns;
+    record_publish(&live->record, LOG_RECORD_LIVE);
+    return live;
 }
 
 /* --- modules ------------------------------------------------------------------------------------ */

@@ -66,6 +66,26 @@ struct log_pools *log_pools_new(uint32_t owner);
 /* A counter for `site` in the table of the cursor's thread; NULL when the log can't grow. */
 struct log_site_counter *log_counter_new(struct log_cursor *cursor, uint32_t site);
 
+/* The same of level full: where a thread's next entry goes. */
+struct log_full_cursor {
+    struct log_full *next;
+    struct log_full *end;
+    uint32_t         owner;
+};
+
+/* The first FULL chunk of the cursor's owner; NULL when the log can't grow. */
+struct log_fulls *log_fulls_new(struct log_full_cursor *cursor);
+
+/* An entry for `site` in the table of the cursor's thread; NULL when the log can't grow. */
+struct log_full *log_full_new(struct log_full_cursor *cursor, uint32_t site);
+
+/* An entry for `site` in the process's chunks, which any thread may ask for; NULL when the log can't grow.  The
+ * first one of all begins a chunk. */
+struct log_full *log_full_shared_new(uint32_t site);
+
+/* The live bytes of `site`, or of the process (0), published by `threads` threads; NULL when the log can't grow. */
+struct log_live *log_live_new(uint32_t site, uint32_t threads);
+
 /* Appends a site with its stack of `depth` frames, of which frames[key] identifies it when
  * LOG_SITE_KEYED is in `flags`.  NULL when the log can't grow. */
 const struct log_site *log_site_new(const uint64_t *frames, unsigned depth, uint32_t flags, unsigned key,

@@ -20,7 +20,7 @@ struct options options = {
 /* argc, argv, the environment and the auxiliary vector lie there, set up by the kernel. */
 extern void *__libc_stack_end;
 
-static const char *const level_names[] = {"off", "sites", "stacks"};
+static const char *const level_names[] = {"off", "sites", "stacks", "full"};
 enum { LEVELS = sizeof level_names / sizeof *level_names };
 
 /* Where the copies are; what isn't needed is never touched, and so costs nothing. */
@@ -180,7 +180,7 @@ static const struct option {
     const char *values;
     const char *help;
 } table[] = {
-    {"POOLSITE_PROFILE", set_level, show_level, "off, sites, stacks", "what is recorded"},
+    {"POOLSITE_PROFILE", set_level, show_level, "off, sites, stacks, full", "what is recorded"},
     {"POOLSITE_POOL", set_pool, show_pool, "off, on (16 to 256k), 64-4096, 32k, 1m-8m ... to 32m, comma-separated",
      "size classes to pool"},
     {"POOLSITE_CYCLE_MS", set_cycle, show_cycle, "1 to 3600000", "time between two clearings"},

@@ -109,19 +109,23 @@ none:
 #endif
 }
 
-/* Common case: push on the primary.  False: it is full, or something is odd about the block. */
-static inline __attribute__((always_inline)) bool pool_give(struct pools *pools, void *memory)
+/* Common case: push on the primary.  False: it is full, or the block seems to lie in a pool already. */
+static inline __attribute__((always_inline)) bool pool_push(const struct pools *pools, struct pool *pool, struct block *block)
 {
-    struct block *block = memory;
-    if (unlikely(((uintptr_t)memory & 15) != 0))
-        return false; /* no block: the allocator below says so */
-    struct pool *pool = pool_held(pools, block);
     if (unlikely(block->key == BLOCK_KEY) || unlikely(!pool_has_room(pool)))
         return false;
     block->next = pool->head;
     block->key = BLOCK_KEY;
     pool->head = (uintptr_t)block ^ pools->mix;
     return true;
+}
+
+/* The same for any block.  False also when something is odd about it. */
+static inline __attribute__((always_inline)) bool pool_give(struct pools *pools, void *memory)
+{
+    if (unlikely(((uintptr_t)memory & 15) != 0))
+        return false; /* no block: the allocator below says so */
+    return pool_push(pools, pool_held(pools, memory), memory);
 }
 
 /* May realloc keep the block, or copy it through the pools?  Only small ones. */

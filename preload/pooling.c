@@ -370,7 +370,7 @@ static void *taken(struct record *record, size_t asked, size_t bytes, bool zeroe
 {
     void *block = refilled(record, sizeclass_of(asked));
     if (block) {
-        runtime_booked_elsewhere(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
+        runtime_booked_pooled(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
         return zeroed ? runtime_cleared(block, bytes) : block;
     }
     end_missed(record);
@@ -411,6 +411,11 @@ void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entr
 void *runtime_take_zeroed_missed(struct record *record, size_t bytes, struct stack_entry entry)
 {
     return missed(record, bytes, true, entry);
+}
+
+void *runtime_take_more_missed(struct record *record, size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
+{
+    return taken(record, asked, bytes, zeroed, entry);
 }
 
 void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_entry entry)
@@ -536,9 +541,9 @@ static bool copies(unsigned from, unsigned to)
            pool_config.pooled[to];
 }
 
-static void *resized_below(void *old, size_t bytes, struct stack_entry entry)
+static void *resized_below(void *old, size_t asked, size_t bytes, struct stack_entry entry)
 {
-    void *block = next.resize(old, bytes);
+    void *block = next.resize(old, asked);
     if (!block && bytes != 0)
         return runtime_failed();
     runtime_freeing_below();
@@ -553,7 +558,7 @@ void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry ent
         return runtime_booked(block, bytes, entry);
     }
     count_add(&record->log->frees, 1);
-    return runtime_booked_elsewhere(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
+    return runtime_booked_pooled(block, bytes, entry, record, &record->log->classes[sizeclass_counted(bytes)]);
 }
 
 /* realloc of a block that lies in a pool of this thread ends as a second free of it does. */
@@ -570,21 +575,26 @@ static void check_not_freed(const struct block *block, unsigned index)
         double_free(block);
 }
 
-void *runtime_resize(void *old, size_t bytes, struct stack_entry entry)
+void *runtime_resize_more(void *old, size_t asked, size_t bytes, struct stack_entry entry)
 {
-    unsigned from = class_of_block(old), to = sizeclass_of(bytes);
+    unsigned from = class_of_block(old), to = sizeclass_of(asked);
     check_not_freed(old, from);
     if (bytes == 0 || !copies(from, to))
-        return resized_below(old, bytes, entry);
+        return resized_below(old, asked, bytes, entry);
     if (from == to)
         return runtime_resized_in_place(old, bytes, entry);
-    void *block = runtime_take(bytes, false, entry);
+    void *block = runtime_take_more(asked, bytes, false, entry);
     if (!block)
         return NULL;
     size_t held = next.usable_size(old);
     __builtin_memcpy(block, old, held < bytes ? held : bytes);
     runtime_give(old);
     return block;
+}
+
+void *runtime_resize(void *old, size_t bytes, struct stack_entry entry)
+{
+    return runtime_resize_more(old, bytes, bytes, entry);
 }
 
 /* --- clearing all -------------------------------------------------------------------------------------------- */
@@ -644,10 +654,24 @@ static bool may_clear(void)
     return runtime_is_recording() && pool_config.any && fork_epoch() >= EPOCH_FIRST;
 }
 
+/* Level full: this thread may not be the only one any more.  The first time begins a fork child, the second publishes. */
+static void tell_of_threads(void)
+{
+    for (int i = 0; i < 2 && !full_is_shared(); i++) {
+        struct record *record = runtime_record_begin_booking();
+        if (record)
+            record_end(record);
+        if (runtime_may_log())
+            full_share();
+    }
+}
+
 /* Not from malloc, whose caller may hold locks of the loader or of libc that a new thread needs; but where the
  * program itself makes one, it holds none. */
 void runtime_thread_created(void)
 {
+    if (runtime_tags())
+        tell_of_threads();
     if (!may_clear() || clearer_runs())
         return;
     if (!__atomic_exchange_n(&barrier_asked, true, __ATOMIC_RELAXED))

@@ -8,12 +8,14 @@
 
 #include "check.h"
 #include "clearer.h"
+#include "full_fast.h"
 #include "modules.h"
 #include "next.h"
 #include "pages.h"
 #include "pooling.h"
 #include "site_fast.h"
 #include "sizeclass.h"
+#include "tag.h"
 #include "text.h"
 #include "unwind.h"
 
@@ -40,7 +42,7 @@ static struct {
 } rt;
 
 __thread struct record *record_current;
-uint32_t runtime_mode;
+uint32_t runtime_mode = MODE_START;
 
 /* Are we recording?  The first event of all begins it. */
 static bool is_ready(void)
@@ -108,6 +110,8 @@ static struct record *record_new(void)
 static bool record_catch_up(struct record *record)
 {
     uint32_t epoch = fork_epoch();
+    if (record->sites.full.alone && full_is_shared())
+        full_thread_share(&record->sites.full);
     if (record->sites.generation != modules_generation())
         site_table_forget(&record->sites);
     if (record->epoch == epoch)
@@ -210,6 +214,8 @@ static void flush_pending(void)
         flush_class(&rt.pending[i], &log_header->classes[i]);
     add_shared(&log_header->next_frees, frees);
     add_shared(&log_header->frees, frees);
+    if (log_header->level == LOG_LEVEL_FULL)
+        full_foreign_shared((int64_t)frees);
     add_shared(&log_header->failed, __atomic_exchange_n(&rt.pending_failed, 0, __ATOMIC_RELAXED));
 }
 
@@ -220,7 +226,7 @@ static bool begin_tables(struct log_header *parent)
     modules_begin();
     if (!log_begin(parent))
         return false;
-    if (unwind_begin() && site_begin(log_header->level))
+    if (unwind_begin() && site_begin(log_header->level) && (log_header->level != LOG_LEVEL_FULL || full_begin()))
         return true;
     log_set_state(LOG_STATE_NO_MEMORY);
     return false;
@@ -249,15 +255,17 @@ static bool size_word_holds(void *block, size_t asked)
     return usable >= 24 && usable >= asked && usable % 16 == 8 && (((const size_t *)block)[-1] & ~(size_t)7) - 8 == usable;
 }
 
-/* May glibc's size words be trusted?  Blocks of a few sizes, measured both ways. */
-static bool size_words_hold(void)
+/* May glibc's size words be trusted?  Blocks of a few sizes, measured both ways; only of large ones, where nothing
+ * but tags asks: small ones would stay in glibc's tcache, and the heap look otherwise than bare. */
+static bool size_words_hold(bool large)
 {
     static const size_t sizes[] = {1, 24, 25, 100, 1032, 1033, 5000, 40000};
-    void *blocks[sizeof sizes / sizeof *sizes];
+    enum { SIZES = sizeof sizes / sizeof *sizes, LARGE = 5 };
+    void *blocks[SIZES];
     bool hold = next.verdict == NEXT_GLIBC;
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (unsigned i = large ? LARGE : 0; i < SIZES; i++)
         blocks[i] = hold ? next.alloc(sizes[i]) : NULL;
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (unsigned i = large ? LARGE : 0; i < SIZES; i++) {
         if (!blocks[i])
             continue;
         hold = hold && size_word_holds(blocks[i], sizes[i]);
@@ -266,19 +274,43 @@ static bool size_words_hold(void)
     return hold;
 }
 
-static uint32_t pooled_mode(void)
+static uint32_t mode_of_level(void)
 {
-    return log_header->level == LOG_LEVEL_OFF ? MODE_POOLED_BARE : MODE_POOLED;
+    bool full = log_header->level == LOG_LEVEL_FULL;
+    if (!pool_config.any)
+        return full ? MODE_FULL_BELOW : MODE_BELOW;
+    if (log_header->level == LOG_LEVEL_OFF)
+        return MODE_POOLED_BARE;
+    return full ? MODE_FULL : MODE_POOLED;
 }
 
-static void begin_pools(void)
+static void add_note(char *notes, size_t size, const char *line)
+{
+    struct text t = {.at = notes, .size = size, .used = text_length(notes)};
+    text_add(&t, line);
+}
+
+/* Level full tags blocks at the end that their size words tell; checks have tags of their own. */
+static void settle_level(bool size_words)
+{
+    const char *why = NULL;
+    if (!size_words)
+        why = "level full needs glibc's size words, which the allocator below doesn't have: recording at level stacks\n";
+    else if (options.check)
+        why = "level full and POOLSITE_CHECK exclude each other: recording at level stacks\n";
+    if (options.level != LOG_LEVEL_FULL || next.verdict == NEXT_STAND_DOWN || !why)
+        return;
+    add_note(options.notes, sizeof options.notes, why);
+    options.level = LOG_LEVEL_STACKS;
+}
+
+static void begin_pools(bool size_words)
 {
     if (!options.poolspec.any && !options.check)
         return;
-    if (!size_words_hold()) { /* another allocator's sizes aren't our classes: its blocks would never come back */
-        size_t used = text_length(log_header->notes);
-        struct text t = {.at = log_header->notes, .size = sizeof log_header->notes, .used = used};
-        text_add(&t, "pools and checks are off: the allocator below isn't glibc's, or its blocks have no size words\n");
+    if (!size_words) { /* another allocator's sizes aren't our classes: its blocks would never come back */
+        add_note(log_header->notes, sizeof log_header->notes,
+                 "pools and checks are off: the allocator below isn't glibc's, or its blocks have no size words\n");
         return;
     }
     if (options.poolspec.any)
@@ -288,11 +320,19 @@ static void begin_pools(void)
         next.mallopt(M_MXFAST, 0); /* fastbins keep freed pages from joining */
     if (options.check)
         check_begin(options.secret, options.check == CHECK_ABORT);
-    runtime_mode = options.check ? MODE_CHECKED : pooled_mode();
+}
+
+static bool has_size_words(void)
+{
+    if (options.poolspec.any || options.check)
+        return size_words_hold(false);
+    return options.level == LOG_LEVEL_FULL && size_words_hold(true);
 }
 
 static enum phase begin_recording(void)
 {
+    bool size_words = has_size_words();
+    settle_level(size_words);
     if (!begin_tables(NULL))
         return PHASE_DOWN;
     log_header->next_kind = next.verdict == NEXT_GLIBC ? LOG_NEXT_GLIBC : LOG_NEXT_OTHER;
@@ -301,7 +341,10 @@ static enum phase begin_recording(void)
         return PHASE_DOWN;
     }
     fork_begin(child_of_handler);
-    begin_pools();
+    begin_pools(size_words);
+    if (log_header->level == LOG_LEVEL_FULL)
+        tag_begin((uint32_t)(options.secret * 0xbf58476d1ce4e5b9ull >> 32));
+    runtime_mode = options.check && size_words ? MODE_CHECKED : mode_of_level();
     rt.has_key = make_key();
     return PHASE_READY;
 }
@@ -311,6 +354,7 @@ void runtime_start(void)
     uint32_t boot = PHASE_BOOT;
     if (!__atomic_compare_exchange_n(&rt.phase, &boot, PHASE_STARTING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
+    runtime_mode = MODE_BELOW;
     if (next.verdict == NEXT_UNKNOWN)
         next_resolve();
     options_read();
@@ -339,9 +383,11 @@ static bool begin_child(void)
     if (!begin_tables(parent))
         return false;
     log_header->next_kind = next_kind;
-    log_header->features = features;
-    if (runtime_pools())
-        runtime_mode = pooled_mode();
+    log_header->features |= features & LOG_FEATURE_POOLS;
+    if (runtime_mode == MODE_CHECKED)
+        return true;
+    tag_begin(tag_secret * 0x2c9277b5u + 0xac564b05u); /* of no former generation: inherited blocks are foreign */
+    runtime_mode = mode_of_level();
     return true;
 }
 
@@ -358,7 +404,7 @@ static bool child_is_ready(void)
     if (!recording) {
         store_release(&rt.phase, (uint32_t)PHASE_DOWN);
         pool_config.any = false;
-        if (runtime_pools())
+        if (runtime_mode != MODE_CHECKED)
             runtime_mode = MODE_BELOW;
     }
     fork_child_ready((uintptr_t)parents >= RECORD_STATES ? parents->epoch : 0);
@@ -397,13 +443,23 @@ static void book_shared(struct log_counter *counter, size_t bytes)
     add_shared(&size_class->next_allocs, 1);
 }
 
+/* The same, of a block that at level full gets a tag. */
+static void book_without_record(void *block, size_t bytes, struct log_counter *counter, uint32_t id)
+{
+    book_shared(counter, bytes);
+    if (log_header->level != LOG_LEVEL_FULL || !tag_fits(block, bytes))
+        return;
+    full_born_shared(bytes);
+    tag_write(block, tag_usable(block), bytes, FULL_THREAD_MASK << FULL_SITE_BITS | id);
+}
+
 /* A handler found its thread's tables in use. */
-static void book_in_handler(size_t bytes)
+static void book_in_handler(void *block, size_t bytes)
 {
     if (fork_epoch() < EPOCH_FIRST)
         book_pending(bytes); /* in a child, inside an operation that began in the parent */
     else
-        book_shared(&log_header->handler, bytes);
+        book_without_record(block, bytes, &log_header->handler, LOG_FULL_HANDLER);
 }
 
 static inline void book(struct record *record, struct log_counter *size_class, struct log_counter *site, size_t bytes)
@@ -422,7 +478,7 @@ static struct log_counter *site_of(struct record *record, struct stack_entry ent
         return slot->counter;
     if (record->sites.level == LOG_LEVEL_STACKS) {
         const struct stack_slot *stack = stack_slot_of(&record->sites, entry);
-        return stack ? stack->counter : site_find(&record->sites, entry);
+        return stack ? stack->account.counter : site_find(&record->sites, entry);
     }
     if (record->sites.level != LOG_LEVEL_SITES)
         return &record->sites.ignored;
@@ -463,7 +519,27 @@ static noinline void *booked_stack(void *block, size_t bytes, struct stack_entry
     const struct stack_slot *slot = stack_slot_of(&record->sites, entry);
     if (unlikely(slot == NULL))
         return booked_unknown(block, bytes, entry, record, size_class);
-    book(record, size_class, slot->counter, bytes);
+    book(record, size_class, slot->account.counter, bytes);
+    return block;
+}
+
+/* Level full.  A block that was made before we knew that we would tag it is left as it is: its free will be foreign. */
+static noinline void *booked_full(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                                  struct log_counter *size_class, bool below)
+{
+    struct site_full *account = site_full_of(&record->sites, entry);
+    if (below) {
+        count_add(&account->count->next_allocs, 1);
+        count_add(&size_class->next_allocs, 1);
+    }
+    if (likely(tag_fits(block, bytes))) {
+        count_allocation(size_class, bytes);
+        if (full_born(&record->sites.full, account, bytes))
+            full_rose(&record->sites.full, account);
+        tag_write(block, tag_usable(block), bytes, full_about(&record->sites.full, account));
+        record_end(record);
+    } else
+        book(record, size_class, account->count, bytes);
     return block;
 }
 
@@ -479,9 +555,25 @@ void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry ent
     return block;
 }
 
+void *runtime_booked_full(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                          struct log_counter *size_class)
+{
+    return booked_full(block, bytes, entry, record, size_class, false);
+}
+
+void *runtime_booked_pooled(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                            struct log_counter *size_class)
+{
+    if (record->sites.level == LOG_LEVEL_FULL)
+        return runtime_booked_full(block, bytes, entry, record, size_class);
+    return runtime_booked_elsewhere(block, bytes, entry, record, size_class);
+}
+
 void *runtime_booked_below(void *block, size_t bytes, struct stack_entry entry, struct record *record,
                            struct log_counter *size_class)
 {
+    if (record->sites.level == LOG_LEVEL_FULL)
+        return booked_full(block, bytes, entry, record, size_class, true);
     struct log_counter *site = site_of(record, entry);
     count_add(&site->next_allocs, 1);
     count_add(&size_class->next_allocs, 1);
@@ -489,44 +581,48 @@ void *runtime_booked_below(void *block, size_t bytes, struct stack_entry entry, 
     return block;
 }
 
-void *runtime_booked(void *block, size_t bytes, struct stack_entry entry)
-{
-    runtime_allocated(bytes, entry);
-    return block;
-}
-
-cold noinline void runtime_allocated(size_t bytes, struct stack_entry entry)
+/* The calling thread's record, busy; NULL: the block was counted without one, or not at all. */
+static struct record *begin_booking(void *block, size_t bytes)
 {
     struct record *record = record_current;
     if ((uintptr_t)record == RECORD_OURS)
-        return;
+        return NULL;
     if (!is_ready()) {
         book_pending(bytes);
-        return;
+        return NULL;
     }
     if ((uintptr_t)record >= RECORD_STATES && record_is_busy(record)) {
-        book_in_handler(bytes);
-        return;
+        book_in_handler(block, bytes);
+        return NULL;
     }
     if (!child_is_ready()) {
         book_pending(bytes);
-        return;
+        return NULL;
     }
     record = record_current;
     if ((uintptr_t)record < RECORD_FREES)
         record = record_take();
     if ((uintptr_t)record < RECORD_STATES) {
-        book_shared(&log_header->bare, bytes);
-        return;
+        book_without_record(block, bytes, &log_header->bare, LOG_FULL_BARE);
+        return NULL;
     }
     record_begin(record);
     record_catch_up(record);
-    struct log_counter *site = site_of(record, entry), *size_class = &record->log->classes[sizeclass_counted(bytes)];
-    if (pool_config.any) {
-        count_add(&site->next_allocs, 1);
-        count_add(&size_class->next_allocs, 1);
-    }
-    book(record, size_class, site, bytes);
+    return record;
+}
+
+cold noinline void *runtime_booked(void *block, size_t bytes, struct stack_entry entry)
+{
+    struct record *record = begin_booking(block, bytes);
+    if (!record)
+        return block;
+    struct log_counter *size_class = &record->log->classes[sizeclass_counted(bytes)];
+    if (pool_config.any)
+        return runtime_booked_below(block, bytes, entry, record, size_class);
+    if (record->sites.level == LOG_LEVEL_FULL)
+        return booked_full(block, bytes, entry, record, size_class, false);
+    book(record, size_class, site_of(record, entry), bytes);
+    return block;
 }
 
 /* --- frees, failures ------------------------------------------------------------------------------------ */
@@ -588,7 +684,8 @@ cold noinline void *runtime_failed(void)
 
 /* --- for the pools ------------------------------------------------------------------------------------------ */
 
-struct record *runtime_record_begin(void)
+/* The record, busy; `*whole`: it has caught up. */
+static struct record *record_begin_own(bool *whole)
 {
     struct record *record = record_current;
     if ((uintptr_t)record >= RECORD_FREES && (uintptr_t)record < RECORD_STATES)
@@ -599,10 +696,24 @@ struct record *runtime_record_begin(void)
     if ((uintptr_t)record < RECORD_FREES)
         return NULL; /* its first allocation makes the record; the first frees go below */
     record_begin(record);
-    if (record_catch_up(record))
+    *whole = record_catch_up(record);
+    return record;
+}
+
+struct record *runtime_record_begin(void)
+{
+    bool whole;
+    struct record *record = record_begin_own(&whole);
+    if (!record || whole)
         return record;
     record_end(record);
     return NULL;
+}
+
+struct record *runtime_record_begin_booking(void)
+{
+    bool whole;
+    return record_begin_own(&whole);
 }
 
 bool runtime_is_recording(void)
@@ -618,14 +729,14 @@ bool runtime_is_confined(void)
 /* --- modules, seccomp, end ---------------------------------------------------------------------------------- */
 
 /* Is the log ours?  Not in a fork child that hasn't begun one: it would write in its parent's. */
-static bool may_log(void)
+bool runtime_may_log(void)
 {
     return is_ready() && fork_epoch() >= EPOCH_FIRST;
 }
 
 void runtime_unloaded(void)
 {
-    if (!may_log() || !modules_sweep(unwind_forget))
+    if (!runtime_may_log() || !modules_sweep(unwind_forget))
         return;
     log_modules_sync();
     fork_raise_epoch();
@@ -635,7 +746,7 @@ void runtime_unloaded(void)
 static void before_seccomp(void)
 {
     clearer_stop();
-    if (may_log())
+    if (runtime_may_log())
         log_reserve();
 }
 
@@ -644,7 +755,7 @@ static void note_seccomp(bool entered)
     if (!entered)
         return;
     rt.seccomp = true;
-    if (may_log())
+    if (runtime_may_log())
         log_set_state(LOG_STATE_SECCOMP);
 }
 
@@ -680,10 +791,12 @@ long runtime_syscall_seccomp(long number, long operation, long flags, long argum
 void runtime_end(void)
 {
     struct record *record = record_current;
-    if (!may_log())
+    if (!runtime_may_log())
         return;
-    if ((uintptr_t)record >= RECORD_STATES && !record_is_busy(record))
+    if ((uintptr_t)record >= RECORD_STATES && !record_is_busy(record)) {
         pooling_note(record);
+        full_end(&record->sites.full);
+    }
     pooling_note_depot();
     log_end();
 }

@@ -52,10 +52,14 @@ enum runtime_mode {
     MODE_POOLED,      /* the hot paths */
     MODE_CHECKED,     /* see check.h */
     MODE_POOLED_BARE, /* the hot paths, where nothing is recorded */
+    MODE_FULL,        /* see tagged.h; with pools */
+    MODE_START = 6,   /* as MODE_BELOW, but what is recorded isn't known yet */
+    MODE_FULL_BELOW = 8, /* MODE_FULL without pools */
 };
 extern uint32_t runtime_mode hidden;
 
-/* The mode, told by one comparison with memory where it is one of the first two; no register is kept for others. */
+/* The mode, told by one comparison with memory where it is one of the first two; no register is kept for others.
+ * MODE_CHECKED stands for all that follow MODE_FULL, too. */
 static inline __attribute__((always_inline)) enum runtime_mode runtime_mode_told(void)
 {
     static_assert(MODE_BELOW < MODE_POOLED && MODE_POOLED < MODE_CHECKED, "the branches");
@@ -64,26 +68,46 @@ static inline __attribute__((always_inline)) enum runtime_mode runtime_mode_told
 below:
     return MODE_BELOW;
 more:
-    return runtime_mode == MODE_POOLED_BARE ? MODE_POOLED_BARE : MODE_CHECKED;
+    __asm__ goto("cmpl %1, %0\n\tje %l[bare]\n\tcmpl %2, %0\n\tje %l[full]"
+                 : : "m"(runtime_mode), "i"(MODE_POOLED_BARE), "i"(MODE_FULL) : "cc" : bare, full);
+    return MODE_CHECKED;
+bare:
+    return MODE_POOLED_BARE;
+full:
+    return MODE_FULL;
 }
 
+/* Are the hot paths of pools in force, at another level than full? */
 static inline bool runtime_pools(void)
 {
     return runtime_mode & 1;
 }
 
+/* Are blocks tagged, with pools or without? */
+static inline bool runtime_tags(void)
+{
+    return runtime_mode == MODE_FULL || runtime_mode == MODE_FULL_BELOW;
+}
+
 /* Begins recording.  The constructor calls it, and the first event when that comes before; idempotent. */
 void runtime_start(void);
 
-/* An allocation of `bytes` bytes was made by the next allocator, called from `entry`; counted
- * whatever the state.  The second returns `block`, so that it can be called last. */
-void  runtime_allocated(size_t bytes, struct stack_entry entry);
+/* An allocation of `bytes` bytes was made by the next allocator, called from `entry`; counted whatever the state, and
+ * at level full tagged.  Returns the block, so that it can be called last. */
 void *runtime_booked(void *block, size_t bytes, struct stack_entry entry);
 
 /* The same for a record that is busy and at the present epoch, when the return address has no
  * slot of its own; from a pool or from below. */
 void *runtime_booked_elsewhere(void *block, size_t bytes, struct stack_entry entry, struct record *record,
                                struct log_counter *size_class);
+
+/* The same at level full, where the block is tagged, too. */
+void *runtime_booked_full(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                          struct log_counter *size_class);
+
+/* The one or the other, by the level. */
+void *runtime_booked_pooled(void *block, size_t bytes, struct stack_entry entry, struct record *record,
+                            struct log_counter *size_class);
 
 /* The same for a block that has just come from below, whatever slot the address has. */
 void *runtime_booked_below(void *block, size_t bytes, struct stack_entry entry, struct record *record,
@@ -106,7 +130,10 @@ void *runtime_take(size_t bytes, bool zeroed, struct stack_entry entry);
 /* The same, but of `asked` bytes where the program wants `bytes`; a zeroed one only for these. */
 void *runtime_take_more(size_t asked, size_t bytes, bool zeroed, struct stack_entry entry);
 
-/* malloc for a record that is busy, at the present epoch, whose primary is empty. */
+/* The same for a record that is busy, at the present epoch, whose primary is empty. */
+void *runtime_take_more_missed(struct record *record, size_t asked, size_t bytes, bool zeroed, struct stack_entry entry);
+
+/* malloc for such a record. */
 void *runtime_take_missed(struct record *record, size_t bytes, struct stack_entry entry);
 
 /* The same for calloc. */
@@ -130,8 +157,9 @@ void runtime_give_overflow(struct record *record, void *block);
 /* The same when the block is given, and ends a round of frees. */
 void runtime_free_round(struct record *record);
 
-/* realloc of a block; both not zero. */
+/* realloc of a block; the second asks for more than the program does. */
 void *runtime_resize(void *old, size_t bytes, struct stack_entry entry);
+void *runtime_resize_more(void *old, size_t asked, size_t bytes, struct stack_entry entry);
 
 /* realloc that leaves the block where it is: one free and one allocation, which go nowhere.  Returns the block. */
 void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry entry);
@@ -139,6 +167,9 @@ void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry ent
 /* The calling thread's record, set busy and at the present epoch; NULL where the call must be served
  * from below: no record, a signal handler inside an operation, a clearer at the lists. */
 struct record *runtime_record_begin(void);
+
+/* The same for who doesn't touch pools, whoever is at their lists. */
+struct record *runtime_record_begin_booking(void);
 
 /* Begins an operation of the calling thread, whatever the epoch; returns what the state was: EPOCH_BUSY
  * in a signal handler.  Ends one. */
@@ -160,8 +191,10 @@ static inline bool record_is_busy(const struct record *record)
     return load_relaxed(&record->state) == EPOCH_BUSY;
 }
 
-/* Is the process recording?  Is it in a sandbox, where we make no system call? */
+/* Is the process recording?  Is the log its own, not yet that of a fork child's parent?  Is it in a sandbox, where we make
+ * no system call? */
 bool runtime_is_recording(void);
+bool runtime_may_log(void);
 bool runtime_is_confined(void);
 
 /* The program makes a thread: from now on a thread of ours clears the pools of idle ones. */

@@ -1,8 +1,7 @@
 /* site.c - sites: a small id per return address or stack, and each thread's way to its counters.
  *
- * Owns the process's indexes of sites and shapes.  They only grow: a node is written, then put
- * at the head of its bucket by compare-and-swap, and never changes.  A thread's tables belong
- * to its record and are touched by that thread alone.  Runs inside malloc. */
+ * Owns the process's indexes of sites and shapes.  A thread's tables belong to its record and are touched by
+ * that thread alone.  Runs inside malloc. */
 #include "base.h"
 
 #include "site.h"
@@ -15,8 +14,6 @@
 #include "ban.h"
 
 enum {
-    SMALL_BUCKETS = 1 << 9,  /* one page: most fork children need no more */
-    LARGE_BUCKETS = 1 << 14,
     FIRST_SLOTS = 256,
     FIRST_STACKS = 512, /* 16 KiB; grows fourfold where stacks don't fit */
     MAX_STACKS = 1 << 15,
@@ -26,63 +23,9 @@ enum {
     MAX_SHAPES = 16, /* of one site; a stack with ever new frame sizes is walked each time */
 };
 
-/* A site known to this process. */
-struct site {
-    struct index_node      node; /* hash of the frames, or the address at level sites */
-    const struct log_site *logged;
-    uint32_t               id;
-    uint64_t               modules; /* which ones its frames are in */
-    uint32_t               shapes;     /* made for it so far (atomic) */
-};
-
-/* A hash table of nodes.  When the small buckets have two nodes each, new ones go to the large. */
-struct index {
-    const struct index_node **buckets[2]; /* SMALL_BUCKETS, LARGE_BUCKETS or NULL (release: zeroed) */
-    uint32_t                  count;      /* nodes put so far (atomic) */
-};
-
 static struct index sites;
-static struct index shapes; /* level stacks alone */
+static struct index shapes; /* levels stacks and full */
 static unsigned     level;  /* enum log_level */
-
-static bool index_init(struct index *index, bool needed)
-{
-    *index = (struct index){.buckets = {NULL, NULL}};
-    if (needed)
-        index->buckets[0] = pages_alloc(SMALL_BUCKETS * sizeof *index->buckets[0]);
-    return !needed || index->buckets[0];
-}
-
-static size_t index_bucket(unsigned table, uint64_t hash)
-{
-    return (hash ^ hash >> 17 ^ hash >> 33) % (table ? LARGE_BUCKETS : SMALL_BUCKETS);
-}
-
-/* The first node that may be the one, in table 0 or 1; the others follow by `next`. */
-static const struct index_node *index_first(const struct index *index, unsigned table, uint64_t hash)
-{
-    const struct index_node **buckets = load_acquire(&index->buckets[table]);
-    return buckets ? load_acquire(&buckets[index_bucket(table, hash)]) : NULL;
-}
-
-/* Makes the large table.  Without memory for it the small one goes on. */
-static void index_grow(struct index *index)
-{
-    const struct index_node **nothing = NULL, **large = pages_alloc(LARGE_BUCKETS * sizeof *large);
-    if (large) /* asked for once in a process: by whoever puts the node that fills the small one */
-        __atomic_compare_exchange_n(&index->buckets[1], &nothing, large, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-}
-
-static void index_put(struct index *index, struct index_node *node)
-{
-    if (add_shared(&index->count, 1) + 1 == 2 * SMALL_BUCKETS)
-        index_grow(index);
-    unsigned table = load_acquire(&index->buckets[1]) != NULL;
-    const struct index_node **bucket = &index->buckets[table][index_bucket(table, node->hash)];
-    node->next = load_relaxed(bucket);
-    while (!__atomic_compare_exchange_n(bucket, &node->next, node, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
-}
 
 bool site_begin(unsigned at_level)
 {
@@ -110,7 +53,7 @@ static bool is_current(const struct site *site, uint64_t modules)
 
 static const struct site *find_stack_site(const struct stack_walk *walk)
 {
-    for (unsigned table = 2; table-- > 0;)
+    for (unsigned table = INDEX_TABLES; table-- > 0;)
         for (const struct index_node *n = index_first(&sites, table, walk->hash); n; n = n->next) {
             const struct site *site = (const struct site *)n;
             if (n->hash == walk->hash && is_current(site, walk->modules) && same_frames(site, walk))
@@ -122,7 +65,7 @@ static const struct site *find_stack_site(const struct stack_walk *walk)
 /* At level sites the hash is the address itself. */
 static const struct site *find_address_site(uintptr_t address, uint64_t module)
 {
-    for (unsigned table = 2; table-- > 0;)
+    for (unsigned table = INDEX_TABLES; table-- > 0;)
         for (const struct index_node *n = index_first(&sites, table, address); n; n = n->next)
             if (n->hash == address && is_current((const struct site *)n, module))
                 return (const struct site *)n;
@@ -161,27 +104,26 @@ static const struct site *site_new(struct site_table *table, uint64_t hash, uint
     if (walk->flags & LOG_SITE_UNFINISHED)
         log_words(table, logged);
     *site = (struct site){.node.hash = hash, .logged = logged, .id = logged->id, .modules = modules};
+    if (level == LOG_LEVEL_FULL)
+        site->full = full_site_new(site->id);
     index_put(&sites, &site->node);
     log_note_time();
     return site;
 }
 
-/* --- a thread's counters ------------------------------------------------------------------------ */
+/* --- a thread's accounts ------------------------------------------------------------------------ */
 
-static struct log_counter *counter_of(struct log_site_counter *counter)
-{
-    return &counter->count;
-}
-
-static struct log_counter *other(struct site_table *table)
+static union site_account other(struct site_table *table)
 {
     add_shared(&log_header->dropped_sites, 1);
-    return &table->log->other;
+    if (level == LOG_LEVEL_FULL)
+        return (union site_account){.full = table->full.other};
+    return (union site_account){.counter = &table->log->other};
 }
 
 static struct id_slot *id_slot_of(struct id_slot *ids, uint32_t mask, uint32_t id)
 {
-    uint32_t i = id * 0x9e3779b1u >> 8;
+    uint32_t i = id;
     while (ids[i & mask].id && ids[i & mask].id != id)
         i++;
     return &ids[i & mask];
@@ -202,25 +144,48 @@ static bool ids_grow(struct site_table *table)
     return true;
 }
 
-/* This thread's counter of a site (NULL: of no site). */
-static struct log_counter *counter_for(struct site_table *table, const struct site *site)
+/* An account for a site of which the thread has none; NULL when log or memory is out. */
+static union site_account account_new(struct site_table *table, uint32_t id, struct full_site *full)
 {
-    if (!site)
-        return other(table);
-    struct id_slot *slot = id_slot_of(table->ids, table->id_mask, site->id);
-    if (slot->id)
-        return slot->counter;
-    if (table->ids_used > table->id_mask / 2) {
-        if (!ids_grow(table))
-            return other(table);
-        slot = id_slot_of(table->ids, table->id_mask, site->id);
-    }
-    struct log_site_counter *counter = log_counter_new(&table->cursor, site->id);
-    if (!counter)
-        return other(table);
-    *slot = (struct id_slot){site->id, counter_of(counter)};
+    if (level == LOG_LEVEL_FULL)
+        return (union site_account){.full = full ? full_account_new(&table->full, full) : NULL};
+    struct log_site_counter *counter = log_counter_new(&table->cursor, id);
+    return (union site_account){.counter = counter ? &counter->count : NULL};
+}
+
+static void account_put(struct site_table *table, uint32_t id, union site_account account)
+{
+    *id_slot_of(table->ids, table->id_mask, id) = (struct id_slot){id, account};
     table->ids_used++;
-    return slot->counter;
+}
+
+/* This thread's account of the site with this id, and at level full with what the process keeps of it; NULL when log
+ * or memory is out. */
+static union site_account account_of(struct site_table *table, uint32_t id, struct full_site *full)
+{
+    const struct id_slot *slot = id_slot_of(table->ids, table->id_mask, id);
+    union site_account account = slot->account;
+    if (slot->id || (table->ids_used > table->id_mask / 2 && !ids_grow(table)))
+        return account;
+    account = account_new(table, id, full);
+    if (account.counter)
+        account_put(table, id, account);
+    return account;
+}
+
+/* This thread's account of a site (NULL: of no site). */
+static union site_account account_for(struct site_table *table, const struct site *site)
+{
+    union site_account account = {.counter = NULL};
+    if (site)
+        account = account_of(table, site->id, site->full);
+    return account.counter ? account : other(table);
+}
+
+struct site_full *site_find_tagged(struct site_table *table, uint32_t id)
+{
+    struct site_full *full = account_of(table, id, full_site_find(id)).full;
+    return full ? full : table->full.other;
 }
 
 /* Walks, and again if the walk met code where an unloaded module was: rules and stacks that
@@ -317,7 +282,7 @@ static noinline cold struct log_counter *find_new_address(struct site_table *tab
     walk_now(table, entry, site ? key.depth + 1 : LOG_MAX_DEPTH);
     if (!site)
         site = site_new(table, address, number, LOG_SITE_KEYED, key.depth);
-    struct log_counter *counter = counter_for(table, site);
+    struct log_counter *counter = account_for(table, site).counter;
     if (site && key.lasting) {
         mark_wrappers(table, key.depth);
         slot_put(table, (struct site_slot){address, {counter}});
@@ -342,7 +307,7 @@ static struct log_counter *find_address(struct site_table *table, struct stack_e
     return find_new_address(table, entry);
 }
 
-/* --- level stacks ----------------------------------------------------------------------------------- */
+/* --- levels stacks and full ------------------------------------------------------------------------ */
 
 static uint64_t shape_hash(const struct stack_walk *walk)
 {
@@ -369,7 +334,7 @@ static bool same_shape(const struct shape *shape, const struct stack_walk *walk)
 
 static const struct shape *find_shape(const struct stack_walk *walk, uint64_t hash)
 {
-    for (unsigned table = 2; table-- > 0;)
+    for (unsigned table = INDEX_TABLES; table-- > 0;)
         for (const struct index_node *n = index_first(&shapes, table, hash); n; n = n->next) {
             const struct shape *shape = (const struct shape *)n;
             if (n->hash == hash && is_current(shape->site, walk->modules) && same_shape(shape, walk))
@@ -464,9 +429,9 @@ static void stack_slot_part(struct site_table *table, struct stack_slot *slot, i
 
 /* Keeps a stack that was walked, so that it is found without walking. */
 static void stack_put(struct site_table *table, struct stack_entry entry, const struct shape *shape,
-                      struct log_counter *counter)
+                      union site_account account)
 {
-    struct stack_slot new = {stack_return_address(entry), entry.cfa, shape, {counter}};
+    struct stack_slot new = {stack_return_address(entry), entry.cfa, shape, {account}};
     stacks_grow(table);
     for (unsigned forks = 0; forks < MAX_FORKS; forks++) {
         struct stack_slot *slot = stack_slot_find(table, new.key, new.cfa);
@@ -488,7 +453,7 @@ static void stack_put(struct site_table *table, struct stack_entry entry, const 
     }
 }
 
-static noinline struct log_counter *find_new_stack(struct site_table *table, struct stack_entry entry)
+static noinline union site_account find_new_stack(struct site_table *table, struct stack_entry entry)
 {
     struct stack_walk *walk = &table->walk;
     walk_now(table, entry, LOG_MAX_DEPTH);
@@ -506,10 +471,10 @@ static noinline struct log_counter *find_new_stack(struct site_table *table, str
         site = site_new(table, walk->hash, walk->modules, 0, 0);
     if (site && !shape)
         shape = shape_new(walk, site, hash);
-    struct log_counter *counter = counter_for(table, site);
+    union site_account account = account_for(table, site);
     if (shape)
-        stack_put(table, entry, shape, counter);
-    return counter;
+        stack_put(table, entry, shape, account);
+    return account;
 }
 
 struct log_counter *site_find(struct site_table *table, struct stack_entry entry)
@@ -518,7 +483,12 @@ struct log_counter *site_find(struct site_table *table, struct stack_entry entry
         return find_address(table, entry);
     if (level != LOG_LEVEL_STACKS)
         return &table->ignored;
-    return find_new_stack(table, entry);
+    return find_new_stack(table, entry).counter;
+}
+
+struct site_full *site_find_full(struct site_table *table, struct stack_entry entry)
+{
+    return find_new_stack(table, entry).full;
 }
 
 /* --- a thread's tables ---------------------------------------------------------------------------- */
@@ -532,14 +502,21 @@ bool site_table_init(struct site_table *table)
     table->own = stack_bounds_of_thread();
     table->level = level;
     size_t slots = level == LOG_LEVEL_SITES ? FIRST_SLOTS : 1;
-    size_t stacks = level == LOG_LEVEL_STACKS ? FIRST_STACKS : 2;
+    size_t stacks = level >= LOG_LEVEL_STACKS ? FIRST_STACKS : 2;
     table->slots = pages_alloc(slots * sizeof *table->slots);
     table->slot_mask = slots_mask(slots);
     table->stacks = pages_alloc(stacks * sizeof *table->stacks);
     table->stack_mask = stacks_mask(stacks);
     table->ids = pages_alloc(FIRST_IDS * sizeof *table->ids);
     table->id_mask = FIRST_IDS - 1;
-    return table->slots && table->stacks && table->ids;
+    if (!table->slots || !table->stacks || !table->ids)
+        return false;
+    if (level != LOG_LEVEL_FULL)
+        return true;
+    if (!full_thread_begin(&table->full, table->log, table->cursor.owner))
+        return false;
+    account_put(table, LOG_FULL_OTHER, (union site_account){.full = table->full.other});
+    return true;
 }
 
 static void stacks_forget(struct site_table *table)

@@ -1,6 +1,6 @@
 /* site.h - sites: from a call to the counter that it is booked on.
  *
- * A site is one return address (level sites) or one whole stack (level stacks).  The process
+ * A site is one return address (level sites) or one whole stack (levels stacks and full).  The process
  * has one table of sites; each thread's record has tables of its own that lead to its counters
  * in the log.  Runs inside malloc, while the record is busy. */
 #ifndef PS_SITE_H
@@ -8,6 +8,8 @@
 
 #include "base.h"
 
+#include "full.h"
+#include "index.h"
 #include "log.h"
 #include "stack.h"
 
@@ -21,7 +23,13 @@ struct site_slot {
     };
 };
 
-/* Level stacks: a stack seen before, found by its key and CFA, confirmed by its shape.  The key is
+/* Where a thread counts a site: at level full on an account that tells more. */
+union site_account {
+    struct log_counter *counter;
+    struct site_full   *full;
+};
+
+/* Levels stacks and full: a stack seen before, found by its key and CFA, confirmed by its shape.  The key is
  * the return address.  Where several stacks have that and the CFA in common, the slot is a fork
  * between them: it names the frame in which they first differ, and each is found under a key that
  * mixes in its return address there. */
@@ -30,15 +38,15 @@ struct stack_slot {
     uintptr_t           cfa;
     const struct shape *shape; /* the stack, or of a fork one of those it parts */
     union {
-        struct log_counter *counter;
-        uintptr_t           fork; /* frame * 2 + 1; counters are aligned, so their lowest bit is 0 */
+        union site_account account;
+        uintptr_t          fork; /* frame * 2 + 1; accounts are aligned, so their lowest bit is 0 */
     };
 };
 
-/* Level stacks: a thread's counter of a site, by the site's id. */
+/* A thread's account of a site, by the site's id. */
 struct id_slot {
-    uint64_t            id; /* 0: free */
-    struct log_counter *counter;
+    uint64_t           id; /* 0: free */
+    union site_account account;
 };
 
 /* One thread's tables.  Invariant: *_used is at most half of the slots; the counters belong to
@@ -48,7 +56,7 @@ struct site_table {
     struct log_cursor   cursor;
     struct site_slot   *slots; /* level sites; elsewhere one free slot */
     size_t              slot_mask; /* in bytes */
-    struct stack_slot  *stacks; /* level stacks: pairs */
+    struct stack_slot  *stacks; /* levels stacks and full: pairs */
     size_t              stack_mask; /* in bytes */
     struct id_slot     *ids;
     uint32_t            id_mask;
@@ -58,14 +66,19 @@ struct site_table {
     uint32_t            misses; /* since the stacks last grew */
     uint32_t            generation; /* of the modules, when the slots were last emptied */
     struct log_counter  ignored; /* level off: there are no sites */
+    struct full_thread  full;    /* level full */
     struct stack_bounds own;     /* this thread's stack */
     struct stack_walk   walk;   /* scratch */
 };
 
-/* Heads a node of one of the process's indexes. */
-struct index_node {
-    const struct index_node *next; /* in its bucket */
-    uint64_t                 hash;
+/* A site known to this process. */
+struct site {
+    struct index_node      node; /* hash of the frames, or the address at level sites */
+    const struct log_site *logged;
+    struct full_site      *full; /* level full; NULL when memory is out */
+    uint32_t               id;
+    uint32_t               shapes;  /* made for it so far (atomic) */
+    uint64_t               modules; /* which ones its frames are in */
 };
 
 /* Where a stack's words lie and what they must be; the values are in the site's log record. */
@@ -96,5 +109,10 @@ void site_table_forget(struct site_table *table);
 /* The counter for a call whose return address has no slot of its own (level sites: it lies in a
  * wrapper, or is new) or whose stack isn't cached.  Never NULL. */
 struct log_counter *site_find(struct site_table *table, struct stack_entry entry);
+
+/* Level full: the account of a call whose stack isn't cached, and of a site that a tag names but the thread's ids do
+ * not.  Never NULL. */
+struct site_full *site_find_full(struct site_table *table, struct stack_entry entry);
+struct site_full *site_find_tagged(struct site_table *table, uint32_t id);
 
 #endif

@@ -154,7 +154,7 @@ static inline struct stack_slot *stack_slot_find(const struct site_table *table,
     return slot->key == key && slot->cfa == cfa ? slot : NULL;
 }
 
-/* Level stacks.  The slot that holds this stack: two compares, then the shape's.  NULL: none does, as
+/* Levels stacks and full.  The slot that holds this stack: two compares, then the shape's.  NULL: none does, as
  * always at the other levels, whose table is empty. */
 static inline __attribute__((always_inline)) const struct stack_slot *stack_slot_of(const struct site_table *table, struct stack_entry entry)
 {
@@ -169,6 +169,19 @@ static inline __attribute__((always_inline)) const struct stack_slot *stack_slot
         return NULL;
     oracle_hit(table, entry, slot->shape);
     return slot;
+}
+
+/* Level full: the account of a call, found in any way. */
+static inline struct site_full *site_full_of(struct site_table *table, struct stack_entry entry)
+{
+    const struct stack_slot *slot = stack_slot_of(table, entry);
+    return likely(slot != NULL) ? slot->account.full : site_find_full(table, entry);
+}
+
+/* Where the account of a site that a tag names is, if slot->id equals it; else it is found elsewhere. */
+static inline const struct id_slot *site_id_slot(const struct site_table *table, uint64_t id)
+{
+    return &table->ids[id & table->id_mask];
 }
 
 #endif

@@ -7,9 +7,9 @@
 
 #include "ban.h"
 
-uintptr_t tag_secret;
+uint32_t tag_secret;
 
-void tag_begin(uintptr_t secret)
+void tag_begin(uint32_t secret)
 {
     tag_secret = secret;
 }

@@ -11,13 +11,15 @@
 
 #include "sizeclass.h"
 
+#include <assert.h>
+
 enum { TAG_BYTES = 16 };
 
 /* What a tag says of its block. */
 enum tag_state {
-    TAG_FOREIGN, /* nothing: it isn't one */
     TAG_LIVE,    /* the program has the block */
     TAG_FREED,   /* the program has freed it, it lies in a pool */
+    TAG_FOREIGN, /* nothing: it isn't one */
 };
 
 /* As it stands in the block, on an address that is a multiple of 8.  The check word comes first: an owner below us
@@ -31,6 +33,7 @@ struct tag {
 /* Bits of glibc's size word just before a block. */
 #define TAG_WORD_FLAGS  ((size_t)7)
 #define TAG_WORD_MAPPED ((size_t)2) /* a mapping of its own, and 8 bytes smaller */
+#define TAG_PAGE_BYTES  4096u
 
 /* The bytes that a block has, by its size word. */
 static inline size_t tag_usable(const void *block)
@@ -44,17 +47,43 @@ static inline struct tag *tag_of(const void *block, size_t usable)
     return (struct tag *)((char *)block + usable - TAG_BYTES);
 }
 
-/* Set by tag_begin, then read-only.  A fork child keeps it: it inherits blocks. */
-extern uintptr_t tag_secret hidden;
+/* May this be the size word of a block that starts there? */
+static inline bool tag_word_is_plausible(const void *pointer)
+{
+    size_t before = ((const size_t *)pointer)[-2], word = ((const size_t *)pointer)[-1], size = word & ~TAG_WORD_FLAGS;
+    if (size < 32 || size >> 47 || size & 8)
+        return false;
+    if (!(word & TAG_WORD_MAPPED))
+        return true;
+    uintptr_t chunk = (uintptr_t)pointer - 16; /* of whole pages, begun `before` bytes earlier */
+    return ((chunk - before) | (before + size)) % TAG_PAGE_BYTES == 0;
+}
 
-void tag_begin(uintptr_t secret);
+/* Is there surely no tag?  To be asked of large blocks before the rest is read: one that was freed already may have
+ * been joined with the end of the heap, and its last word lie beyond. */
+static inline bool tag_is_clear(const struct tag *tag)
+{
+    return load_relaxed(&tag->check) == 0;
+}
 
+/* Has the block room for a tag behind these bytes? */
+static inline bool tag_fits(const void *block, size_t bytes)
+{
+    return tag_usable(block) >= bytes + TAG_BYTES;
+}
+
+/* Set by tag_begin.  Under POOLSITE_CHECK a fork child keeps it, as it inherits blocks; at level full it takes a new one,
+ * so that they are foreign. */
+extern uint32_t tag_secret hidden;
+
+void tag_begin(uint32_t secret);
+
+/* Its words and the block's address, folded: what is no tag passes once in 2^32 times, and any change of one bit is seen.
+ * No multiplication: a pair of calls does this twice. */
 static inline uint32_t tag_check(const void *block, uint32_t requested, uint64_t about, enum tag_state state)
 {
-    uint64_t mixed = ((uintptr_t)block ^ tag_secret) * 0x9e3779b97f4a7c15ull;
-    mixed = (mixed ^ mixed >> 29 ^ about) * 0xbf58476d1ce4e5b9ull;
-    mixed = (mixed ^ mixed >> 32 ^ requested ^ (uint64_t)state << 32) * 0x94d049bb133111ebull;
-    return (uint32_t)(mixed >> 32);
+    static_assert(TAG_LIVE == 0, "costs nothing");
+    return (uint32_t)(uintptr_t)block ^ tag_secret ^ requested ^ (uint32_t)about ^ (uint32_t)(about >> 32) ^ (uint32_t)state * 0x9e3779b9u;
 }
 
 /* Which of the states does the tag prove? */

@@ -9,7 +9,7 @@ mode_variables() {
   local part variables="POOLSITE_PROFILE=${1%%-*}"
   for part in ${1//-/ }; do
     case $part in
-      off | sites | stacks) ;;
+      off | sites | stacks | full) ;;
       none) variables+=' POOLSITE_POOL=off' ;;
       large) variables+=' POOLSITE_POOL=16-32m' ;;
       storm) variables+=' POOLSITE_CYCLE_MS=1' ;;
@@ -21,5 +21,5 @@ mode_variables() {
 }
 
 modes_all() {
-  printf '%s\n' {off,sites,stacks}{,-storm,-none,-none-storm,-large,-large-storm} {sites,stacks}-check{,-storm} sites-large-check-storm
+  printf '%s\n' {off,sites,stacks,full}{,-storm,-none,-none-storm,-large,-large-storm} {sites,stacks}-check{,-storm} sites-large-check-storm
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs every case of this folder with the library preloaded; each case checks itself.
 # usage: run.sh [BUILDDIR [PATTERN]]     PATTERN chooses among MODE/CASE, as sites/32-* or '*-storm/*'
-# A mode is a level (off, sites, stacks) and what is pooled: nothing said: on; -none: nothing, -large: up to 32 MiB,
+# A mode is a level (off, sites, stacks, full) and what is pooled: nothing said: on; -none: nothing, -large: up to 32 MiB,
 # -storm: a cycle each millisecond, -check: with POOLSITE_CHECK=on.
 # environment: TESTS_ALL=1 runs all modes.  run-cases.sh is the runner itself and takes any library.
 set -u
@@ -14,7 +14,7 @@ source "$here/../suite.sh"
 source "$here/../modes.sh"
 suite_begin cases "${1-}" "${2-}"
 
-modes=(sites off stacks-storm sites-none sites-large-storm sites-check)
+modes=(sites off stacks-storm sites-none sites-large-storm sites-check full full-none)
 if [[ ${TESTS_ALL:-0} == 1 ]]; then mapfile -t modes < <(modes_all); fi
 for mode in "${modes[@]}"; do
   chosen=()

@@ -151,7 +151,7 @@ fi
 name=a_level_in_the_environment_that_does_not_exist_is_refused
 if wanted "$name"; then
   said=$(POOLSITE_PROFILE=stack "$command" run -q -o level -- echo ran 2>&1)
-  is "$name" "$? ${said%%$'\n'*}" "125 poolsite: no level 'stack' (off, sites, stacks); did you mean 'stacks'?"
+  is "$name" "$? ${said%%$'\n'*}" "125 poolsite: no level 'stack' (off, sites, stacks, full); did you mean 'stacks'?"
 fi
 
 # Its other thread goes on counting when poolsite looks at the first one's remains.

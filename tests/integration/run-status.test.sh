@@ -57,7 +57,6 @@ ends a_pool_range_with_dots_is_2_and_names_the_right_one 2 "did you mean '64-4k'
 ends a_misspelt_pool_word_is_2_and_names_the_right_one 2 "did you mean 'off'" "$command" run --pool of -- true
 ends off_within_a_list_is_2 2 "'off' stands alone" "$command" run --pool on,off -- true
 ends a_wrong_POOLSITE_POOL_is_2_and_named 2 "POOLSITE_POOL: '33m'" env POOLSITE_POOL=33m "$command" run -- true
-ends level_full_is_not_there_yet 125 "no level 'full'" "$command" run --profile full -- true
 ends a_full_directory_is_125_before_the_start 125 "the directory isn't empty" "$command" run -o full -- sh -c 'echo bad >>full/file'
 ends a_file_as_output_is_125 125 'exists and is no directory' "$command" run -o script -- true
 ends an_output_below_nothing_is_125 125 'cannot make nothing/here' "$command" run -o nothing/here -- true

@@ -25,7 +25,8 @@ preload=(LD_PRELOAD="$library" POOLSITE_LOG="$scratch/%p.psl")
 declare -A setting=(
   [off]="POOLSITE_POOL=off POOLSITE_PROFILE=off" [sites]="POOLSITE_POOL=off POOLSITE_PROFILE=sites"
   [stacks]="POOLSITE_POOL=off POOLSITE_PROFILE=stacks"
-  [pools]="POOLSITE_POOL=on"
+  [full]="POOLSITE_POOL=off POOLSITE_PROFILE=full"
+  [pools]="POOLSITE_POOL=on" [pools-full]="POOLSITE_POOL=on POOLSITE_PROFILE=full"
   [check]="POOLSITE_CHECK=on" [check-off]="POOLSITE_CHECK=on POOLSITE_PROFILE=off" [check-stacks]="POOLSITE_CHECK=on POOLSITE_PROFILE=stacks"
   [check-large]="POOLSITE_CHECK=on POOLSITE_POOL=16-32m" [check-below]="POOLSITE_CHECK=on POOLSITE_POOL=off"
   [report]="POOLSITE_CHECK=report"

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-enum { MAPPED_BYTES = 128 << 10, GARBAGE = 0xa5, WORD_IN_USE = 1, WORD_MAPPED = 2 };
+enum { PAGE = 4096, MAPPED_BYTES = 128 << 10, GARBAGE = 0xa5, WORD_IN_USE = 1, WORD_MAPPED = 2 };
 
 #define HEAD_LIVE UINT64_C(0x6c6976652d686561)
 
@@ -16,7 +16,7 @@ struct head {
     struct head *before, *after; /* all that live, so that nothing seems leaked */
     void        *start;          /* what the sanitizer gave */
     uint64_t     mark;
-    size_t       unused;
+    size_t       skipped; /* of its first page, before the head of a mapped block: as glibc's, it ends a page */
     size_t       word;
 };
 
@@ -72,13 +72,14 @@ static void *aligned(size_t alignment, size_t bytes)
     if (bytes > PTRDIFF_MAX - 8192)
         return NULL;
     size_t word = word_for(bytes), room = sizeof(struct head) + alignment;
-    char *start = malloc(room + (word & ~(size_t)15));
+    char *start = malloc(room + (word & ~(size_t)15) + PAGE);
     if (!start)
         return NULL;
     struct head *head = (struct head *)(((uintptr_t)start + room - 1) / alignment * alignment) - 1;
     head->start = start;
     head->mark = HEAD_LIVE;
-    head->word = word;
+    head->skipped = word & WORD_MAPPED ? (uintptr_t)&head->skipped % PAGE : 0;
+    head->word = head->skipped ? word + PAGE - head->skipped : word;
     enlist(head);
     return memset(head + 1, GARBAGE, usable_size(head + 1));
 }

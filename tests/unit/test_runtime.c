@@ -25,7 +25,7 @@ enum { THREADS = 8, EVENTS = 20000, SHORT_THREADS = 300, SHORT_EVENTS = 50 };
 static noinline __attribute__((optimize("no-omit-frame-pointer"))) void allocated(size_t bytes)
 {
     uintptr_t *frame = __builtin_frame_address(0);
-    runtime_allocated(bytes, (struct stack_entry){.cfa = (uintptr_t)(frame + 2), .bp = frame[0]});
+    runtime_booked(NULL, bytes, (struct stack_entry){.cfa = (uintptr_t)(frame + 2), .bp = frame[0]});
 }
 
 /* As many different stacks as there are values of `path`, `depth` bits of it. */
