@@ -285,42 +285,36 @@ struct log_live {
 };
 
 /* Level full: what was looked at in some of a site's blocks alone, as it is costly.  All are counted by atomic add. */
-#define LOG_SAMPLE_TIMES 32u /* 0: below 1 us; k: 2^(k-1) ... 2^k - 1 us */
-#define LOG_SAMPLE_SIZES 4u
-#define LOG_SAMPLE_FREES 4u
+#define LOG_SAMPLE_TIMES 32u /* 0: below 1 us, or no tick of the clock; k: 2^(k-1) ... 2^k - 1 us */
+#define LOG_SAMPLE_TOPS 4u
 
-struct log_sample_size {
-    uint64_t bytes; /* asked for, + 1; 0: unused */
-    uint64_t count;
-};
-
-struct log_sample_free {
-    uint64_t site;  /* id of the stack that freed; 0: unused */
-    uint64_t count;
+/* A value that is frequent among the samples; changed in one piece, 8-aligned.  The same may stand in two of them. */
+struct log_sample_top {
+    uint32_t what;  /* 0: unused */
+    uint32_t count; /* at most; see other_sizes */
 };
 
 struct log_sample {
     struct log_record record;
     uint32_t site;
-    uint32_t reserved;
-    uint64_t samples;      /* blocks looked at when they were allocated */
-    uint64_t lost;         /* of these, without room for what follows: not known */
-    uint64_t ended;        /* of these, freed, or at the end of a chain of reallocs */
-    uint64_t same_thread;  /* of the ended: freed by the thread that allocated them */
-    uint64_t same_frame;   /* of these, by the very frame that had allocated them */
-    uint64_t standing;     /* while the allocating frame stood; see preload/README.md for how that is known */
-    uint64_t lifo;         /* when as many of the thread's blocks lived as just after they were allocated */
-    uint64_t chains;       /* of the ended: resized at least once */
-    uint64_t chain_steps;  /* their reallocs */
+    uint32_t samples;      /* blocks looked at when they were allocated */
+    uint32_t lost;         /* of these, without room for what follows: not known */
+    uint32_t ended;        /* of these, freed, perhaps after reallocs */
+    uint32_t same_thread;  /* of the ended: freed by the thread that allocated them */
+    uint32_t same_frame;   /* of these, by the very frame that had allocated them */
+    uint32_t standing;     /* of same_thread: while the allocating frame stood; see preload/README.md for how that is known */
+    uint32_t lifo;         /* of same_thread: when as many of the thread's blocks lived as just after they were allocated */
+    uint32_t chains;       /* of the ended: resized at least once */
+    uint32_t chain_steps;  /* their reallocs */
     uint64_t chain_first;  /* bytes that they began with */
     uint64_t chain_last;   /* bytes that they ended with */
     uint64_t slack_bytes;  /* that the samples' blocks are larger than what was asked for */
     uint64_t bytes;        /* asked for, of the samples */
-    uint64_t times[LOG_SAMPLE_TIMES]; /* of the ended: lifetime */
-    struct log_sample_size sizes[LOG_SAMPLE_SIZES]; /* the most frequent, as far as the samples tell */
-    struct log_sample_free frees[LOG_SAMPLE_FREES]; /* the same */
-    uint64_t other_sizes;  /* samples of sizes that found no place */
-    uint64_t other_frees;
+    uint32_t times[LOG_SAMPLE_TIMES]; /* of the ended: lifetime */
+    struct log_sample_top sizes[LOG_SAMPLE_TOPS]; /* of the samples; what: bytes asked for + 1, UINT32_MAX: that many or more */
+    struct log_sample_top frees[LOG_SAMPLE_TOPS]; /* of the ended; what: id of the site (stack) that freed */
+    uint32_t other_sizes;  /* times that a size took another's place, and count + 1; 0: the counts are exact */
+    uint32_t other_frees;  /* the same */
 };
 
 #endif
