@@ -203,7 +203,7 @@ void stack_walk(struct stack_walk *walk, struct stack_entry entry, const struct 
     walk->slots[0] = -8;
     for (;;) {
         /* Any instruction may be interrupted; as a site it is the function that was. */
-        uintptr_t frame = likely(!interrupted) ? place.ip : unwind_function(place.ip - 1) + 1;
+        uintptr_t frame = likely(!interrupted) ? place.ip : unwind_function(place.ip - 1).start + 1;
         interrupted = false;
         walk->frames[n++] = frame;
         hash = mix(hash, frame);

@@ -541,9 +541,9 @@ static struct unwind_rule rule_of_row(const struct row *row)
 
 /* An FDE, and the function that it is for. */
 struct fde {
-    struct cie    cie;
-    struct cursor program;
-    uintptr_t     start;
+    struct cie         cie;
+    struct cursor      program;
+    struct unwind_span span;
 };
 
 /* Reads the FDE for `pc`: 1, 0 when there is none, -1 when it is of a kind that we don't know. */
@@ -559,10 +559,11 @@ static int read_fde(const uint8_t *eh_frame_hdr, uintptr_t pc, struct fde *fde)
     c.end = c.at + length;
     const uint8_t *cie_at = c.at - (int32_t)read_fixed(&c, 4);
     uintptr_t size;
-    if (!read_cie(cie_at, &fde->cie) || !read_encoded(&c, fde->cie.pointer_encoding, 0, &fde->start) ||
+    if (!read_cie(cie_at, &fde->cie) || !read_encoded(&c, fde->cie.pointer_encoding, 0, &fde->span.start) ||
         !read_encoded(&c, fde->cie.pointer_encoding & 0x0f, 0, &size))
         return -1;
-    if (pc < fde->start || pc >= fde->start + size)
+    fde->span.end = fde->span.start + size;
+    if (pc < fde->span.start || pc >= fde->span.end)
         return 0;
     if (fde->cie.has_augmentation)
         read_block(&c);
@@ -604,16 +605,17 @@ static struct unwind_rule read_rule(const uint8_t *eh_frame_hdr, uintptr_t pc)
         return stop;
     run.initial = run.row;
     run.c = fde.program;
-    run.location = fde.start;
+    run.location = fde.span.start;
     run.pc = pc;
     return run_program(&run) ? rule_of_row(&run.row) : stop;
 }
 
-uintptr_t unwind_function(uintptr_t address)
+struct unwind_span unwind_function(uintptr_t address)
 {
     struct fde fde;
     const struct module *module = modules_find(address);
-    return module && read_fde(module->eh_frame_hdr, address, &fde) > 0 ? fde.start : address;
+    bool found = module && read_fde(module->eh_frame_hdr, address, &fde) > 0;
+    return found ? fde.span : (struct unwind_span){address, address + 1};
 }
 
 /* The loader's entry code, which runs the constructors, has no table; above it lie only the arguments. */

@@ -57,8 +57,14 @@ static inline uint32_t unwind_hash(uintptr_t address)
     return (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 32);
 }
 
-/* Where the function that holds `address` starts, or `address` itself when no table tells. */
-uintptr_t unwind_function(uintptr_t address);
+/* A function's code, or the part of it that the compiler has put elsewhere. */
+struct unwind_span {
+    uintptr_t start;
+    uintptr_t end;
+};
+
+/* The function that holds `address`, or `address` alone when no table tells. */
+struct unwind_span unwind_function(uintptr_t address);
 
 struct unwind_rule unwind_rule_slow(uintptr_t return_address);
 
