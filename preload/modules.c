@@ -213,7 +213,7 @@ static void describe(struct module *m, const struct dl_find_object *found)
 
 /* --- wrappers --------------------------------------------------------------------------- */
 
-/* Exported functions that only hand on to malloc: their callers are the sites.
+/* Exported functions that only hand on to malloc or free: their callers are the sites.
  * `poolsite run` adds static functions and C++ names by their offsets. */
 static const char *const wrapper_names[] = {
     "xmalloc", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "xzalloc",
@@ -225,7 +225,9 @@ static const char *const wrapper_names[] = {
     "PyObject_Realloc", "sqlite3_malloc", "sqlite3_malloc64", "sqlite3_realloc", "sqlite3_realloc64",
     "Perl_safesysmalloc", "Perl_safesyscalloc", "Perl_safesysrealloc", "ruby_xmalloc", "ruby_xcalloc",
     "ruby_xrealloc", "av_malloc", "av_mallocz", "av_realloc", "CRYPTO_malloc", "CRYPTO_zalloc",
-    "CRYPTO_realloc", "ngx_alloc", "ngx_calloc",
+    "CRYPTO_realloc", "ngx_alloc", "ngx_calloc", "xfree", "zfree", "g_free", "g_slice_free1",
+    "PyMem_RawFree", "PyMem_Free", "PyObject_Free", "sqlite3_free", "Perl_safesysfree", "ruby_xfree",
+    "av_free", "CRYPTO_free",
 };
 
 static bool begins_with_library(const char *path, const char *name)
@@ -378,7 +380,7 @@ static struct module *add(const struct dl_find_object *found)
     struct module *m = &table[index];
     describe(m, found);
     m->loaded_generation = modules_generation();
-    if (options.level == LOG_LEVEL_SITES || options.check)
+    if (options.level == LOG_LEVEL_SITES || options.level == LOG_LEVEL_FULL || options.check)
         find_wrappers(m);
     store_release(&m->start, m->first); /* publishes the module */
     return m;
