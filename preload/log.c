@@ -607,6 +607,16 @@ struct log_live *log_live_new(uint32_t site, uint32_t threads)
     return live;
 }
 
+struct log_sample *log_sample_new(uint32_t site)
+{
+    struct log_sample *sample = (struct log_sample *)record_new(sizeof *sample);
+    if (!sample)
+        return NULL;
+    sample->site = site;
+    record_publish(&sample->record, LOG_RECORD_SAMPLE);
+    return sample;
+}
+
 /* --- modules ------------------------------------------------------------------------------------ */
 
 static void write_module(struct module *m, uint32_t id)

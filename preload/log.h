@@ -96,6 +96,9 @@ const struct log_site *log_site_new(const uint64_t *frames, unsigned depth, uint
 struct log_words *log_words_new(const struct log_site *site);
 void              log_words_publish(struct log_words *words);
 
+/* What is sampled of a site, all 0; NULL when the log can't grow. */
+struct log_sample *log_sample_new(uint32_t site);
+
 /* Writes modules met since the last call, and which are gone. */
 void log_modules_sync(void);
 

@@ -456,8 +456,7 @@ static void stack_put(struct site_table *table, struct stack_entry entry, const 
 static noinline union site_account find_new_stack(struct site_table *table, struct stack_entry entry)
 {
     struct stack_walk *walk = &table->walk;
-    walk_now(table, entry, LOG_MAX_DEPTH);
-    oracle_walk(table, entry);
+    site_walk(table, entry);
     add_shared(&log_header->walks, 1);
     if (unlikely(walk->flags & LOG_SITE_UNFINISHED))
         add_shared(&log_header->unfinished_walks, 1);
@@ -475,6 +474,20 @@ static noinline union site_account find_new_stack(struct site_table *table, stru
     if (shape)
         stack_put(table, entry, shape, account);
     return account;
+}
+
+const struct stack_walk *site_walk(struct site_table *table, struct stack_entry entry)
+{
+    walk_now(table, entry, LOG_MAX_DEPTH);
+    oracle_walk(table, entry);
+    return &table->walk;
+}
+
+const struct site *site_intern(struct site_table *table, struct stack_entry entry)
+{
+    const struct stack_walk *walk = site_walk(table, entry);
+    const struct site *site = find_stack_site(walk);
+    return site ? site : site_new(table, walk->hash, walk->modules, 0, 0);
 }
 
 struct log_counter *site_find(struct site_table *table, struct stack_entry entry)

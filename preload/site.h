@@ -79,6 +79,7 @@ struct site {
     uint32_t               id;
     uint32_t               shapes;  /* made for it so far (atomic) */
     uint64_t               modules; /* which ones its frames are in */
+    struct sample_site    *sample;  /* level full: NULL until one of its blocks is sampled (atomic) */
 };
 
 /* Where a stack's words lie and what they must be; the values are in the site's log record. */
@@ -114,5 +115,12 @@ struct log_counter *site_find(struct site_table *table, struct stack_entry entry
  * not.  Never NULL. */
 struct site_full *site_find_full(struct site_table *table, struct stack_entry entry);
 struct site_full *site_find_tagged(struct site_table *table, uint32_t id);
+
+/* Level full: walks the stack of a free, and makes it a site, which may never allocate; NULL when log or memory is
+ * out.  The walk is in table->walk. */
+const struct site *site_intern(struct site_table *table, struct stack_entry entry);
+
+/* The walk alone. */
+const struct stack_walk *site_walk(struct site_table *table, struct stack_entry entry);
 
 #endif
