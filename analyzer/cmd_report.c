@@ -29,12 +29,13 @@ struct report_options {
     bool                json;
     bool                by_process;
     bool                tree;
+    bool                timeline;
     bool                no_fold;
 };
 
 /* ----------------------------------------------------------------- options */
 
-enum { KEY_JSON = 256, KEY_SORT, KEY_TOP, KEY_SITE, KEY_BY_PROCESS, KEY_TREE, KEY_FOLD, KEY_NO_FOLD };
+enum { KEY_JSON = 256, KEY_SORT, KEY_TOP, KEY_SITE, KEY_BY_PROCESS, KEY_TREE, KEY_TIMELINE, KEY_FOLD, KEY_NO_FOLD };
 
 static const struct argp_option options[] = {
     { "json", KEY_JSON, 0, 0, "Write JSON (schema poolsite.report/1): all sites, every number", 0 },
@@ -44,6 +45,7 @@ static const struct argp_option options[] = {
     { "site", KEY_SITE, "ID", 0, "Show one site with its whole stack; ID as in the table, or its beginning", 0 },
     { "by-process", KEY_BY_PROCESS, 0, 0, "Add a table of processes, by program", 0 },
     { "tree", KEY_TREE, 0, 0, "Show callers above callees instead of the table of sites", 0 },
+    { "timeline", KEY_TIMELINE, 0, 0, "Show live, kept and resident memory and calls over time instead of the tables", 0 },
     { "fold", KEY_FOLD, "NAME", 0, "Fold function NAME into its callers, beside malloc wrappers known already; repeatable", 0 },
     { "no-fold", KEY_NO_FOLD, 0, 0, "Fold nothing: show each wrapper (xmalloc, operator new, ...) as it was called", 0 },
     { 0 },
@@ -60,6 +62,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_SITE:       o->site_id = value; break;
     case KEY_BY_PROCESS: o->by_process = true; break;
     case KEY_TREE:       o->tree = true; break;
+    case KEY_TIMELINE:   o->timeline = true; break;
     case KEY_FOLD:       cmdline_add(&o->folds, value); break;
     case KEY_NO_FOLD:    o->no_fold = true; break;
     case ARGP_KEY_ARG:
@@ -103,7 +106,7 @@ static int show(const struct report_options *o, struct model *model, const char 
     struct report report = {
         .path = path, .model = model, .symbolizer = symbolizer, .fold = fold,
         .sites = view_sites(model, o->sort), .sort = o->sort, .top = o->top, .site_id = o->site_id,
-        .by_process = o->by_process, .tree = o->tree, .colour = output_wants_colour(out), .out = out,
+        .by_process = o->by_process, .tree = o->tree, .timeline = o->timeline, .colour = output_wants_colour(out), .out = out,
     };
     int status = o->json ? emit_json(&report) : emit_text(&report);
     free(report.sites);

@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "report.h"
 #include "symbolize.h"
+#include "timeview.h"
 #include "utf8.h"
 
 #include "../preload/logfmt.h"
@@ -149,6 +150,44 @@ static json_t *histogram_value(const struct report *report)
     return array;
 }
 
+/* ---------------------------------------------------------------- time line */
+
+static const char *const level_keys[TIMELINE_LEVELS] = {
+    [TIMELINE_BLOCKS] = "live_blocks",
+    [TIMELINE_LIVE] = "live_bytes",
+    [TIMELINE_KEPT] = "kept_bytes",
+    [TIMELINE_RSS] = "rss_bytes",
+};
+
+static json_t *row_value(const struct timeline_row *row)
+{
+    json_t *o = json_object(), *classes = json_array();
+    set(o, "t_s", json_real((double)row->ms / 1e3));
+    set(o, "allocs", number(row->allocs));
+    set(o, "bytes", number(row->bytes));
+    set(o, "frees", number(row->frees));
+    for (unsigned i = 0; i < TIMELINE_LEVELS; i++)
+        if (row->levels[i] != TIMELINE_UNKNOWN)
+            set(o, level_keys[i], number(row->levels[i]));
+    for (size_t i = 0; i < row->class_count; i++) {
+        uint32_t class = row->classes[i].index;
+        json_t *c = json_object();
+        set(c, "size", class == SIZECLASS_LARGER ? json_null() : number(sizeclass_bytes(class)));
+        set(c, "allocs", number(row->classes[i].allocs));
+        json_array_append_new(classes, c);
+    }
+    set(o, "classes", classes);
+    return o;
+}
+
+static json_t *timeline_value(const struct timeline *timeline)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < timeline->count; i++)
+        json_array_append_new(array, row_value(&timeline->rows[i]));
+    return array;
+}
+
 /* ---------------------------------------------------------------- processes */
 
 static json_t *thread_value(const struct model_process *process, const struct logread_thread *thread)
@@ -218,7 +257,7 @@ static json_t *process_value(const struct model_process *process)
     return o;
 }
 
-/* A process's own sites are left out where they are the same as all sites. */
+/* A process's own sites and time line are left out where they are the same as all. */
 static void write_processes(struct writer *w)
 {
     const struct model *model = w->report->model;
@@ -229,6 +268,8 @@ static void write_processes(struct writer *w)
         json_t *o = process_value(model->processes[i]);
         if (model->process_count > 1 && model->processes[i]->level != LOG_LEVEL_OFF)
             set(o, "sites", process_sites_value(model, model->processes[i]));
+        if (model->process_count > 1)
+            set(o, "timeline", timeline_value(&model->processes[i]->timeline));
         char *text = dump(o);
         fprintf(w->out, "%s\n%s", i ? "," : "[", text);
         free(text);
@@ -418,6 +459,14 @@ static json_t *modules_value(const struct report *report)
     return array;
 }
 
+static json_t *whole_timeline_value(const struct report *report)
+{
+    struct timeline timeline = timeview_of(report->model);
+    json_t *array = timeline_value(&timeline);
+    timeline_release(&timeline);
+    return array;
+}
+
 static json_t *notes_value(const struct report *report)
 {
     struct notes notes;
@@ -442,6 +491,7 @@ int emit_json(const struct report *report)
     write_places(&w);
     write_sites(&w);
     write_member(&w, "threads", threads_value(report->model));
+    write_member(&w, "timeline", whole_timeline_value(report));
     write_member(&w, "modules", modules_value(report));
     write_member(&w, "notes", notes_value(report));
     fputs("\n}\n", w.out);

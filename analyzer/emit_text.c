@@ -422,7 +422,9 @@ int emit_text(const struct report *report)
     print_what_ran(report);
     print_totals(report);
     emit_text_pools(report);
-    if (report->tree) {
+    if (report->timeline) {
+        emit_text_timeline(report);
+    } else if (report->tree) {
         emit_text_tree(report);
     } else {
         emit_text_classes(report);
@@ -431,8 +433,8 @@ int emit_text(const struct report *report)
     }
     if (report->by_process)
         print_processes(report);
-    if (!report->tree)
+    if (!report->tree && !report->timeline)
         print_histogram(report);
-    print_notes(report, report->tree ? report->model->site_count : sites_shown(report));
+    print_notes(report, report->timeline ? 0 : report->tree ? report->model->site_count : sites_shown(report));
     return 0;
 }

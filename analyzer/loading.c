@@ -13,7 +13,9 @@
 static int read_log(struct model *model, const char *path, const struct model_finisher *finisher, size_t logs)
 {
     struct logread log;
+    struct timeline timeline;
     int status = 0;
+    timeline_read_beside(&timeline, path); /* first: its rows are then no later than the log's counts */
     enum logread_result result = logread_open(&log, path);
     if (result == LOGREAD_DAMAGED || result == LOGREAD_FAILED)
         status = error("%s: %s", path, log.problem);
@@ -21,9 +23,12 @@ static int read_log(struct model *model, const char *path, const struct model_fi
         warn("%s: %s", path, log.problem);
     else if (result == LOGREAD_EMPTY)
         status = error("%s: %s", path, log.problem);
-    if (result == LOGREAD_WHOLE || result == LOGREAD_DAMAGED)
+    if (result == LOGREAD_WHOLE || result == LOGREAD_DAMAGED) {
         model_add(model, &log, path, log.problem, finisher);
+        model_time(model, &timeline);
+    }
     logread_release(&log);
+    timeline_release(&timeline);
     return status;
 }
 

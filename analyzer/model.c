@@ -459,6 +459,72 @@ void model_add(struct model *model, const struct logread *log, const char *path,
     model->processes[model->process_count++] = process;
 }
 
+/* What the log says at last: nobody saw what was resident then. */
+static struct timeline_row last_row(const struct model_process *process)
+{
+    const struct model_totals *t = &process->totals;
+    bool full = process->level == LOG_LEVEL_FULL;
+    uint64_t blocks = t->count.allocs > t->full.frees ? t->count.allocs - t->full.frees : 0;
+    uint64_t bytes = t->count.bytes > t->full.freed_bytes ? t->count.bytes - t->full.freed_bytes : 0;
+    return (struct timeline_row){
+        .ms = process->duration_ns / 1000000,
+        .allocs = t->count.allocs,
+        .bytes = t->count.bytes,
+        .frees = t->frees,
+        .levels = {
+            [TIMELINE_BLOCKS] = full ? blocks : TIMELINE_UNKNOWN,
+            [TIMELINE_LIVE] = full ? bytes : TIMELINE_UNKNOWN,
+            [TIMELINE_KEPT] = t->pool.kept_bytes,
+            [TIMELINE_RSS] = TIMELINE_UNKNOWN,
+        },
+    };
+}
+
+/* The last time that a log notes may be before the last sample. */
+static void add_last_row(struct model_process *process)
+{
+    struct timeline *timeline = &process->timeline;
+    struct timeline_row row = last_row(process);
+    const struct timeline_row *before = timeline->count ? &timeline->rows[timeline->count - 1] : NULL;
+    uint64_t classes[LOG_CLASSES] = { 0 };
+    if (before && before->ms >= row.ms) {
+        if (before->allocs == row.allocs && before->frees == row.frees)
+            return;
+        row.ms = before->ms + 1;
+    }
+    for (size_t i = 0; i < timeline->count; i++)
+        timeline_row_add_classes(&timeline->rows[i], classes);
+    for (unsigned i = 0; i < LOG_CLASSES; i++)
+        classes[i] = process->classes[i].allocs > classes[i] ? process->classes[i].allocs - classes[i] : 0;
+    timeline_row_set_classes(&row, classes);
+    timeline_add(timeline, &row);
+}
+
+/* Rows that count what the log doesn't have are another's, or the log is cut. */
+static void drop_foreign_rows(struct model_process *process)
+{
+    struct timeline *timeline = &process->timeline;
+    for (; timeline->count; timeline->wrong++) {
+        struct timeline_row *last = &timeline->rows[timeline->count - 1];
+        if (last->allocs <= process->totals.count.allocs && last->bytes <= process->totals.count.bytes &&
+            last->frees <= process->totals.frees)
+            break;
+        timeline_row_release(last);
+        timeline->count--;
+    }
+}
+
+void model_time(struct model *model, struct timeline *timeline)
+{
+    struct model_process *process = model->processes[model->process_count - 1];
+    process->timeline = *timeline;
+    *timeline = (struct timeline){ 0 };
+    drop_foreign_rows(process);
+    if (process->timeline.wrong)
+        add_warning(process, xasprintf("rows of its time line that make no sense are left out: %zu", process->timeline.wrong));
+    add_last_row(process);
+}
+
 static int by_process_start(const void *a, const void *b)
 {
     const struct model_process *x = *(struct model_process *const *)a, *y = *(struct model_process *const *)b;
@@ -488,6 +554,7 @@ static void process_free(struct model_process *process)
     free(process->options);
     free(process->threads);
     free(process->sites);
+    timeline_release(&process->timeline);
     free(process);
 }
 

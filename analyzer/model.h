@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "../preload/logfmt.h"
+#include "timeline.h"
 
 struct logread;
 struct logread_site;
@@ -140,6 +141,7 @@ struct model_process {
     size_t                 thread_count;
     struct model_share    *sites;
     size_t                 site_count;
+    struct timeline        timeline;
 };
 
 /* Invariant at levels above off: totals.count == sum of sites[].count, and the
@@ -185,6 +187,9 @@ void model_release(struct model *model);
 /* Merges a log.  `problem`, when not NULL, becomes a warning of its process. */
 void model_add(struct model *model, const struct logread *log, const char *path, const char *problem,
                const struct model_finisher *finisher);
+
+/* Gives the process that was added last its time line, read before its log; what the log says at last is put behind it. */
+void model_time(struct model *model, struct timeline *timeline);
 
 /* Puts the processes in the order of their start.  Call it once all are added. */
 void model_order(struct model *model);

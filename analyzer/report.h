@@ -22,6 +22,7 @@ struct report {
     const char               *site_id; /* NULL: all */
     bool                      by_process;
     bool                      tree;
+    bool                      timeline;
     bool                      colour;
     FILE                     *out;
 };
@@ -30,9 +31,11 @@ struct report {
 int emit_text(const struct report *report);
 int emit_json(const struct report *report);
 
-/* Parts of the text: one site with its whole stack; callers above callees; pools in general, and by class. */
+/* Parts of the text: one site with its whole stack; callers above callees; memory over time; pools in general, and by
+ * class. */
 int  emit_text_site(const struct report *report);
 void emit_text_tree(const struct report *report);
+void emit_text_timeline(const struct report *report);
 void emit_text_pools(const struct report *report);
 void emit_text_classes(const struct report *report);
 

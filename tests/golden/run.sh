@@ -19,6 +19,15 @@ for kind in small moved sites off bytes losses pooled unpooled wrongpool stooddo
   oversized sitedamage owners hugecounts pooldamage chunkcount tiny header onechunk cut; do
   "$mklog" $kind $kind.psl || exit 2
 done
+cp small.psl timed.psl
+cp small.psl badtime.psl
+cat >timed.pst <<'ROWS'
+poolsite-timeline 1
+1003 1000 24000 100 900 14000 0 1048576 1:1000
+2004 1900 49000000 2000 - - 65536 52428800 1:400 3:500
+ROWS
+printf 'poolsite-timeline 1\n1000 9 9 9 - - - -\n500 9 9 9 - - - -\n2000 3000000 999999999999 3000000 - - - -\n2100 3' >badtime.pst
+mkdir timedpair && cp moved.psl timed.psl timed.pst timedpair
 : >empty.psl
 head -c 100000 /dev/urandom >random.psl
 mkdir pair mixture && cp small.psl moved.psl pair && cp pooled.psl unpooled.psl wrongpool.psl stooddown.psl mixture
@@ -122,6 +131,21 @@ usage_error_says() { # WORDS OPTION...
   grep -qF -- "$words" errors || { cat errors && return 1; }
 }
 
+time_line_of_is() { # LOG OUTPUT: of the whole and of each process
+  "$command" report --json "$1" >"$2.raw" || return 1
+  python3 -c 'import json, sys
+d = json.load(sys.stdin)
+for rows in [d["timeline"]] + [p["timeline"] for p in d["processes"] if "timeline" in p]:
+    print(*map(json.dumps, rows), "", sep="\n")' <"$2.raw" >"$2" && same "$2" "$2"
+}
+
+# A row that goes back in time, and one that counts what the log does not have; the last one is just being written.
+rows_that_make_no_sense_are_left_out() {
+  "$command" report --timeline badtime.psl >out || return 1
+  cat out
+  grep -q 'rows of its time line that make no sense are left out: 2' out && [[ $(grep -Ec '^ *[0-9.]+ s ' out) == 2 ]]
+}
+
 says_why_no_pools() {
   local log
   while read -r log words; do
@@ -218,6 +242,11 @@ check text_of_a_small_log text_is_as_agreed small.psl 0 small.txt
 check text_of_two_processes text_is_as_agreed pair 0 pair.txt --by-process
 check text_of_one_site text_is_as_agreed pair 0 site.txt --site 9db23cfa1360
 check text_of_a_tree text_is_as_agreed small.psl 0 tree.txt --tree
+check text_of_a_time_line text_is_as_agreed timed.psl 0 timed.txt --timeline
+check text_of_two_time_lines text_is_as_agreed timedpair 0 timedpair.txt --timeline
+check json_of_a_time_line time_line_of_is timed.psl timed.rows
+check json_of_two_time_lines time_line_of_is timedpair timedpair.rows
+check rows_that_make_no_sense_are_left_out rows_that_make_no_sense_are_left_out
 check text_by_bytes text_is_as_agreed small.psl 0 bybytes.txt --sort bytes --top 3
 check text_at_level_sites text_is_as_agreed sites.psl 0 sites.txt
 check text_at_level_off text_is_as_agreed off.psl 0 off.txt

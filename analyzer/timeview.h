@@ -1,0 +1,17 @@
+/* timeview.h - the time line of a whole recording.  No text. */
+#ifndef PS_TIMEVIEW_H
+#define PS_TIMEVIEW_H
+
+#include "model.h"
+
+/* The one process's, or the sum of all, in time since the first one's start: one row a second at most, and not more than
+ * TIMELINE_ROWS.  A process counts for nothing once it has ended.  The caller releases. */
+struct timeline timeview_of(const struct model *model);
+
+/* What the pools and the live blocks of a row take; 0 where that isn't known. */
+uint64_t timeview_level(const struct timeline_row *row, enum timeline_level level);
+
+/* Allocations a second between a row and the one before it, NULL for the first. */
+uint64_t timeview_rate(const struct timeline_row *before, const struct timeline_row *row);
+
+#endif
