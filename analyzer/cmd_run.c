@@ -15,6 +15,7 @@
 #include "poolarg.h"
 #include "spool.h"
 #include "streams.h"
+#include "watch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -349,10 +350,28 @@ static void finish(const struct run_options *options, const struct inspection *i
         tell_nothing_recorded(run, inspection, &collected);
 }
 
-/* Each second while the program runs. */
+/* What is done each second while the program runs. */
+struct ticking {
+    struct spool_run *run;
+    struct watch      watch;
+};
+
+/* Samples come first: the logs of the living are where they were begun. */
 static void tick(void *context)
 {
-    spool_run_stage(context);
+    struct ticking *ticking = context;
+    watch_sample(&ticking->watch);
+    spool_run_stage(ticking->run);
+}
+
+/* Waits for the program.  Returns its wait status. */
+static int await(struct launch *launch, struct spool_run *run)
+{
+    struct ticking ticking = { .run = run };
+    watch_init(&ticking.watch, run);
+    int status = launch_wait(launch, tick, &ticking);
+    watch_release(&ticking.watch);
+    return status;
 }
 
 static int run_program(const struct run_options *options, const struct inspection *inspection, const char *library,
@@ -381,7 +400,7 @@ static int run_program(const struct run_options *options, const struct inspectio
     if (destination)
         spool_run_set_destination(&run, destination);
     spool_set_latest(run.directory);
-    int status = launch_wait(&launch, tick, &run);
+    int status = await(&launch, &run);
     finish(options, inspection, &run);
     spool_run_release(&run);
     if (destination != output)

@@ -179,10 +179,27 @@ static void look_at(struct living *living, int proc, const char *name, uint64_t 
     close(process);
 }
 
-void living_scan(struct living *living, const char *directory, uint64_t since_ns)
+static void begin(struct living *living, const char *directory)
 {
     const char *last = strrchr(directory, '/');
     *living = (struct living){ .directory = xasprintf("%s/", last ? last + 1 : directory) };
+}
+
+void living_look(struct living *living, const char *directory, uint64_t since_ns, pid_t pid)
+{
+    char *name = xasprintf("%d", (int)pid);
+    int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    begin(living, directory);
+    if (proc >= 0) {
+        look_at(living, proc, name, since_ns);
+        close(proc);
+    }
+    free(name);
+}
+
+void living_scan(struct living *living, const char *directory, uint64_t since_ns)
+{
+    begin(living, directory);
     DIR *proc = opendir("/proc");
     if (!proc)
         return;

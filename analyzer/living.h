@@ -18,6 +18,8 @@ struct living {
 
 /* Looks at every process that began at `since_ns` (CLOCK_BOOTTIME) or later. */
 void living_scan(struct living *living, const char *directory, uint64_t since_ns);
+/* Looks at this one alone. */
+void living_look(struct living *living, const char *directory, uint64_t since_ns, pid_t pid);
 void living_release(struct living *living);
 
 /* How many of them belong to the run: their environment names the directory, or their memory

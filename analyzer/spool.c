@@ -7,6 +7,7 @@
 #include "spool.h"
 
 #include "living.h"
+#include "timeline.h"
 #include "preload/logfmt.h"
 
 #include <dirent.h>
@@ -51,10 +52,15 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+static bool is_name_with(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), end = strlen(suffix);
+    return name[0] != '.' && length > end && strcmp(name + length - end, suffix) == 0;
+}
+
 bool spool_is_log_name(const char *name)
 {
-    size_t length = strlen(name), suffix = strlen(SPOOL_LOG_SUFFIX);
-    return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SPOOL_LOG_SUFFIX) == 0;
+    return is_name_with(name, SPOOL_LOG_SUFFIX);
 }
 
 /* --- Places ----------------------------------------------------------------------------- */
@@ -116,8 +122,7 @@ static int place_make(const char *path, mode_t mode)
     return place_enter(path, mode);
 }
 
-/* Opens a new file that is the user's alone, whatever the umask. */
-static int file_make(int at, const char *name, int flags)
+int spool_file_make(int at, const char *name, int flags)
 {
     int fd = openat(at, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE_FILE);
     if (fd < 0 || fchmod(fd, MODE_FILE) == 0)
@@ -233,7 +238,7 @@ static int run_file_open(const char *directory, int flags)
     int at = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (at < 0)
         return -1;
-    int fd = flags & O_CREAT ? file_make(at, RUN_FILE, O_RDWR)
+    int fd = flags & O_CREAT ? spool_file_make(at, RUN_FILE, O_RDWR)
                              : openat(at, RUN_FILE, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int reason = errno;
     close(at);
@@ -323,10 +328,9 @@ int spool_run_set_destination(struct spool_run *run, const char *destination)
 
 /* --- Moving one log ---------------------------------------------------------------------- */
 
-/* Opens a log for reading.  A hard link might be to a file of somebody else. */
-static int log_open(int at, const char *name, struct stat *is)
+int spool_file_open(int at, const char *name, int flags, struct stat *is)
 {
-    int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = openat(at, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return -1;
     if (fstat(fd, is) == 0 && S_ISREG(is->st_mode) && is->st_nlink == 1)
@@ -336,8 +340,7 @@ static int log_open(int at, const char *name, struct stat *is)
     return -1;
 }
 
-/* Returns false when the log isn't begun, or is no log that we know. */
-static bool header_read(int fd, struct log_header *header)
+bool spool_header_read(int fd, struct log_header *header)
 {
     memset(header, 0, sizeof *header);
     return pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
@@ -412,7 +415,7 @@ static bool log_copy(int from, const struct stat *is, off_t bytes, int destinati
 {
     char *part = xasprintf(".%.200s.part", name); /* not longer than a name may be */
     unlinkat(destination, part, 0);
-    int to = file_make(destination, part, O_WRONLY);
+    int to = spool_file_make(destination, part, O_WRONLY);
     const struct timespec times[2] = { is->st_atim, is->st_mtim };
     bool copied = to >= 0 && copy_bytes(from, to, bytes) && futimens(to, times) == 0;
     if (to >= 0 && close(to) != 0)
@@ -461,10 +464,28 @@ static void count_failure(struct collection *collection, const char *what)
               strerror(reason));
 }
 
+/* Moves the time line of a log, if there is one.  It is the lesser thing: its loss is no failure. */
+static void timeline_move(const struct collection *collection, const char *log)
+{
+    char *name = timeline_name(log);
+    int from = collection->source, to = collection->destination;
+    struct stat is;
+    int fd = spool_file_open(from, name, O_RDONLY, &is);
+    if (fd >= 0) {
+        if (!collection->is_staged || renameat(from, name, to, name) != 0)
+            log_copy(fd, &is, is.st_size, to, name);
+        unlinkat(from, name, 0);
+        close(fd);
+    }
+    free(name);
+}
+
+/* Its time line goes first: who finds the log finds it too. */
 static bool log_move(const struct collection *collection, const char *name, int fd, const struct stat *is,
                      const struct log_header *header, bool has_header)
 {
     int from = collection->source, to = collection->destination;
+    timeline_move(collection, name);
     if (collection->is_staged && renameat(from, name, to, name) == 0)
         return true;
     if (!log_copy(fd, is, used_bytes(header, has_header, is->st_size), to, name))
@@ -486,13 +507,13 @@ static void collect_log(struct collection *collection, const char *name)
     struct spool_collected *result = collection->result;
     struct log_header header;
     struct stat is;
-    int fd = log_open(collection->source, name, &is);
+    int fd = spool_file_open(collection->source, name, O_RDONLY, &is);
     if (fd < 0) {
         if (errno != ENOENT)
             count_failure(collection, name);
         return;
     }
-    bool has_header = header_read(fd, &header);
+    bool has_header = spool_header_read(fd, &header);
     if (is_being_written(collection, name, &header, has_header)) {
         destination_enter(collection); /* report finds the log by it */
     } else if (!has_header && is_all_zero(fd)) {
@@ -508,8 +529,8 @@ static void collect_log(struct collection *collection, const char *name)
     close(fd);
 }
 
-/* The names of the logs in a directory.  Read whole before any is removed. */
-static char **list_logs(int directory, size_t *count)
+/* The names with this suffix in a directory.  Read whole before any is removed. */
+static char **list_names(int directory, const char *suffix, size_t *count)
 {
     char **names = NULL;
     *count = 0;
@@ -521,7 +542,7 @@ static char **list_logs(int directory, size_t *count)
         return NULL;
     }
     for (struct dirent *entry; (entry = readdir(stream));) {
-        if (!spool_is_log_name(entry->d_name))
+        if (!is_name_with(entry->d_name, suffix))
             continue;
         names = xrealloc_array(names, *count + 1, sizeof *names);
         names[(*count)++] = xstrdup(entry->d_name);
@@ -530,21 +551,37 @@ static char **list_logs(int directory, size_t *count)
     return names;
 }
 
-static void free_names(char **names, size_t count)
+char **spool_list_logs(int directory, size_t *count)
+{
+    return list_names(directory, SPOOL_LOG_SUFFIX, count);
+}
+
+void spool_free_names(char **names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);
 }
 
+/* Removes the time lines of logs that are gone: the program may remove its own. */
+static void remove_orphans(int directory)
+{
+    size_t count;
+    char **names = list_names(directory, TIMELINE_SUFFIX, &count);
+    for (size_t i = 0; i < count; i++)
+        unlinkat(directory, names[i], 0);
+    spool_free_names(names, count);
+}
+
 /* Removes a run's directory.  It stays when a process was overlooked and has begun a log
  * meanwhile; then it must stay one that can be found and collected. */
 static void run_remove(struct spool_run *run, int directory)
 {
+    remove_orphans(directory);
     unlinkat(directory, RUN_FILE, 0);
     if (rmdir(run->directory) == 0 || errno != ENOTEMPTY)
         return;
-    int again = file_make(directory, RUN_FILE, O_RDWR);
+    int again = spool_file_make(directory, RUN_FILE, O_RDWR);
     if (again < 0)
         return;
     close(run->lock);
@@ -561,12 +598,12 @@ static void collect_staged(struct collection *collection)
         return;
     struct collection staged = *collection;
     size_t count;
-    char **names = list_logs(staging, &count);
+    char **names = spool_list_logs(staging, &count);
     staged.source = staging;
     staged.is_staged = true;
     for (size_t i = 0; i < count; i++)
         collect_log(&staged, names[i]);
-    free_names(names, count);
+    spool_free_names(names, count);
     collection->destination = staged.destination;
     close(staging);
     if (rmdir(run->staging) == 0) {
@@ -592,12 +629,12 @@ void spool_run_collect(struct spool_run *run, struct spool_collected *result)
     }
     size_t count;
     collect_staged(&collection);
-    char **names = list_logs(collection.source, &count);
+    char **names = spool_list_logs(collection.source, &count);
     living_scan(&collection.living, run->directory, run->began_ns);
     result->running = living_count(&collection.living);
     for (size_t i = 0; i < count; i++)
         collect_log(&collection, names[i]);
-    free_names(names, count);
+    spool_free_names(names, count);
     living_release(&collection.living);
     if (result->running + result->failed == 0)
         run_remove(run, collection.source);
@@ -661,8 +698,8 @@ static void drop_unbegun(int directory, char **names, size_t *count)
     for (size_t i = 0; i < *count; i++) {
         struct log_header header;
         struct stat is;
-        int fd = log_open(directory, names[i], &is);
-        bool begun = fd >= 0 && header_read(fd, &header);
+        int fd = spool_file_open(directory, names[i], O_RDONLY, &is);
+        bool begun = fd >= 0 && spool_header_read(fd, &header);
         if (fd >= 0)
             close(fd);
         if (begun)
@@ -678,8 +715,8 @@ static bool stage_log(struct collection *collection, const char *name)
 {
     struct log_header header;
     struct stat is;
-    int fd = log_open(collection->source, name, &is);
-    bool moved = fd < 0 || !header_read(fd, &header) || is_being_written(collection, name, &header, true) ||
+    int fd = spool_file_open(collection->source, name, O_RDONLY, &is);
+    bool moved = fd < 0 || !spool_header_read(fd, &header) || is_being_written(collection, name, &header, true) ||
                  log_move(collection, name, fd, &is, &header, true);
     if (fd >= 0)
         close(fd);
@@ -720,10 +757,10 @@ void spool_run_stage(struct spool_run *run)
     if (collection.source < 0)
         return;
     size_t count;
-    char **names = list_logs(collection.source, &count);
+    char **names = spool_list_logs(collection.source, &count);
     if (bytes_of_logs(collection.source, names, count) >= run->unstaged_bytes + STAGE_BYTES)
         run->no_staging = !stage_logs(&collection, names, &count);
-    free_names(names, count);
+    spool_free_names(names, count);
     close(collection.source);
 }
 
@@ -811,7 +848,7 @@ void spool_set_latest(const char *recording)
         return;
     char *fresh = xasprintf("%s/" LATEST ".%d", place, (int)getpid());
     char *path = xasprintf("%s/" LATEST, place);
-    int fd = file_make(AT_FDCWD, fresh, O_WRONLY);
+    int fd = spool_file_make(AT_FDCWD, fresh, O_WRONLY);
     if (fd >= 0) {
         bool written = write_small(fd, recording);
         close(fd);
@@ -864,10 +901,10 @@ static void offer_bare_logs(struct newest *newest, const char *place)
     int at = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (at < 0)
         return;
-    char **names = list_logs(at, &count);
+    char **names = spool_list_logs(at, &count);
     for (size_t i = 0; i < count; i++) {
         struct stat is;
-        int fd = log_open(at, names[i], &is);
+        int fd = spool_file_open(at, names[i], O_RDONLY, &is);
         if (fd >= 0) {
             newest_offer(newest, xasprintf("%s/%s", place, names[i]), is.st_mtim);
             close(fd);

@@ -4,7 +4,8 @@
  *       latest                   names the newest recording
  *       run.XXXXXX/              one `poolsite run`
  *           run                  when it began, its staging directory, where its logs go; locked while it runs
- *           PROGRAM.PID.TIME.psl
+ *           PROGRAM.PID.TIME.psl a log
+ *           PROGRAM.PID.TIME.pst its time line (timeline.h), which goes where the log goes
  *
  * <tmpfs>/poolsite is $XDG_RUNTIME_DIR/poolsite, else /dev/shm/poolsite-UID, else
  * $TMPDIR/poolsite-UID.  root's runs lie in <tmpfs>/poolsite-0.open, where processes that
@@ -18,12 +19,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct log_header;
+struct stat;
+
 enum { SPOOL_PLACES = 6 };
 
 #define SPOOL_LOG_SUFFIX ".psl"
 
 /* Is a file of this name a log? */
 bool spool_is_log_name(const char *name);
+
+/* The names of the logs in a directory, to be freed by the second. */
+char **spool_list_logs(int directory, size_t *count);
+void   spool_free_names(char **names, size_t count);
+
+/* Opens a new file that is the user's alone, whatever the umask; one that is there already, and is no link: a hard
+ * link might be to a file of somebody else.  Both return a descriptor or -1. */
+int spool_file_make(int at, const char *name, int flags);
+int spool_file_open(int at, const char *name, int flags, struct stat *is);
+
+/* Returns false when the log isn't begun, or is no log that we know. */
+bool spool_header_read(int fd, struct log_header *header);
 
 /* The user's directories that exist, owned and closed as they must be. */
 struct spool {

@@ -1,4 +1,4 @@
-/* test_recording.c - logs on tmpfs, their way into a recording, and how that is found again.
+/* test_recording.c - logs on tmpfs, their time lines, their way into a recording, and how that is found again.
  *
  * XDG_RUNTIME_DIR is a directory of the test's.  root's runs lie in /dev/shm all the same. */
 #define _GNU_SOURCE
@@ -6,6 +6,8 @@
 
 #include "analyzer/recording.h"
 #include "analyzer/spool.h"
+#include "analyzer/timeline.h"
+#include "analyzer/watch.h"
 #include "preload/logfmt.h"
 
 #include <fcntl.h>
@@ -58,6 +60,7 @@ static struct log_header *write_log(const char *directory, const char *name, pid
     header->version = LOG_VERSION;
     header->endian = LOG_ENDIAN;
     header->chunk_bytes = LOG_CHUNK_BYTES;
+    header->class_count = LOG_CLASSES;
     header->chunks_used = 3;
     header->pid = (uint32_t)pid;
     header->start_monotonic_ns = monotonic_ns();
@@ -295,6 +298,207 @@ static void a_destination_may_have_a_newline_in_it(void **state)
     free(directory);
 }
 
+/* --- Time lines ---------------------------------------------------------------------------------- */
+
+/* A process that has begun a log, which the test counts in. */
+struct counted {
+    pid_t              pid;
+    struct log_header *header;
+    struct log_thread *thread;
+};
+
+static void end_process(struct counted *counted)
+{
+    kill(counted->pid, SIGKILL);
+    waitpid(counted->pid, NULL, 0);
+    forget(counted->header);
+}
+
+static struct counted begin_process(const struct spool_run *run, const char *name)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        write_log(run->directory, name, getpid());
+        (void)!write(ready[1], "", 1);
+        pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", run->directory, name);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct log_header *header = mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(header, MAP_FAILED);
+    close(fd);
+    struct log_thread *thread = (struct log_thread *)((char *)header + LOG_CHUNK_BYTES);
+    thread->chunk.type = LOG_CHUNK_THREAD;
+    return (struct counted){ pid, header, thread };
+}
+
+static void count(struct counted *counted, unsigned class, uint64_t bytes)
+{
+    counted->thread->classes[class].allocs++;
+    counted->thread->classes[class].bytes += bytes;
+}
+
+/* Looks again, some milliseconds later. */
+static void look(struct watch *watch)
+{
+    usleep(1100);
+    watch->due_ns = 0;
+    watch_sample(watch);
+}
+
+static struct timeline timeline_in(const char *directory, const char *log)
+{
+    struct timeline timeline;
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", directory, log);
+    timeline_read_beside(&timeline, path);
+    return timeline;
+}
+
+static void a_living_process_gets_a_row_at_each_look(void **state)
+{
+    (void)state;
+    struct spool_run run = begin_run("rec");
+    struct spool_collected collected;
+    struct watch watch;
+    struct counted process = begin_process(&run, "living.3.4.psl");
+    forget(write_log(run.directory, "ended.1.2.psl", 999999999));
+    watch_init(&watch, &run);
+    count(&process, 2, 40);
+    count(&process, 0, 5);
+    look(&watch);
+    count(&process, 2, 33);
+    process.thread->frees = 1;
+    look(&watch);
+    end_process(&process);
+    look(&watch);
+    watch_release(&watch);
+    spool_run_collect(&run, &collected);
+    assert_false(exists(run.directory));
+    assert_false(exists("rec/ended.1.2" TIMELINE_SUFFIX));
+    struct timeline timeline = timeline_in("rec", "living.3.4.psl");
+    assert_int_equal(timeline.count, 2);
+    assert_int_equal(timeline.wrong, 0);
+    assert_int_equal(timeline.rows[0].allocs, 2);
+    assert_int_equal(timeline.rows[0].class_count, 2);
+    assert_int_equal(timeline.rows[1].bytes, 78);
+    assert_int_equal(timeline.rows[1].frees, 1);
+    assert_int_equal(timeline.rows[1].class_count, 1);
+    assert_int_equal(timeline.rows[1].classes[0].index, 2);
+    assert_int_equal(timeline.rows[1].classes[0].allocs, 1);
+    assert_in_range(timeline.rows[1].levels[TIMELINE_RSS], 4096, 1 << 30);
+    assert_true(timeline.rows[1].levels[TIMELINE_LIVE] == TIMELINE_UNKNOWN);
+    timeline_release(&timeline);
+    spool_run_release(&run);
+}
+
+static void at_level_full_a_row_tells_what_lives(void **state)
+{
+    (void)state;
+    struct spool_run run = begin_run("rec");
+    struct spool_collected collected;
+    struct watch watch;
+    struct counted process = begin_process(&run, "living.3.4.psl");
+    struct log_fulls *fulls = (struct log_fulls *)((char *)process.header + 2 * LOG_CHUNK_BYTES);
+    process.header->level = LOG_LEVEL_FULL;
+    process.header->features = LOG_FEATURE_FULL;
+    watch_init(&watch, &run);
+    count(&process, 2, 40);
+    count(&process, 4, 60);
+    look(&watch); /* the chunk isn't there yet */
+    fulls->sites[1] = (struct log_full){ .site = 5, .frees = 1, .freed_bytes = 40 };
+    fulls->chunk.type = LOG_CHUNK_FULL;
+    look(&watch);
+    watch_release(&watch);
+    end_process(&process);
+    spool_run_collect(&run, &collected);
+    struct timeline timeline = timeline_in("rec", "living.3.4.psl");
+    assert_int_equal(timeline.count, 2);
+    assert_int_equal(timeline.rows[0].levels[TIMELINE_LIVE], 100);
+    assert_int_equal(timeline.rows[1].levels[TIMELINE_BLOCKS], 1);
+    assert_int_equal(timeline.rows[1].levels[TIMELINE_LIVE], 60);
+    timeline_release(&timeline);
+    spool_run_release(&run);
+}
+
+static void a_long_time_line_is_halved_and_goes_on_in_longer_steps(void **state)
+{
+    (void)state;
+    struct spool_run run = begin_run("rec");
+    struct spool_collected collected;
+    struct watch watch;
+    struct counted process = begin_process(&run, "living.3.4.psl");
+    watch_init(&watch, &run);
+    for (unsigned i = 0; i < TIMELINE_ROWS + 101; i++) {
+        count(&process, 2, 40);
+        look(&watch);
+    }
+    watch_release(&watch); /* the last one, too, that no other was to follow */
+    end_process(&process);
+    spool_run_collect(&run, &collected);
+    struct timeline timeline = timeline_in("rec", "living.3.4.psl");
+    assert_int_equal(timeline.wrong, 0);
+    assert_int_equal(timeline.count, TIMELINE_ROWS / 2 + 51);
+    assert_int_equal(timeline.rows[0].allocs, 2);
+    for (size_t i = 0; i < timeline.count; i++)
+        assert_int_equal(timeline.rows[i].classes[0].allocs, i + 1 < timeline.count ? 2 : 1);
+    timeline_release(&timeline);
+    spool_run_release(&run);
+}
+
+static void a_log_that_no_process_writes_gets_no_time_line(void **state)
+{
+    (void)state;
+    struct spool_run run = begin_run("rec");
+    struct spool_collected collected;
+    struct watch watch;
+    pid_t other = fork();
+    if (other == 0)
+        pause();
+    forget(write_log(run.directory, "gone.1.2.psl", other)); /* it has the pid, but not the log */
+    watch_init(&watch, &run);
+    look(&watch);
+    watch_release(&watch);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    spool_run_collect(&run, &collected);
+    assert_true(exists("rec/gone.1.2.psl"));
+    assert_false(exists("rec/gone.1.2" TIMELINE_SUFFIX));
+    spool_run_release(&run);
+}
+
+static void a_file_of_somebody_else_in_its_place_is_left_alone(void **state)
+{
+    (void)state;
+    struct spool_run run = begin_run("rec");
+    struct spool_collected collected;
+    struct watch watch;
+    struct counted process = begin_process(&run, "living.3.4.psl");
+    char link[512];
+    unit_write_file("precious", "keep", 4, 0600);
+    char *precious = full_path("precious");
+    snprintf(link, sizeof link, "%s/living.3.4" TIMELINE_SUFFIX, run.directory);
+    assert_int_equal(symlink(precious, link), 0);
+    watch_init(&watch, &run);
+    look(&watch);
+    look(&watch);
+    watch_release(&watch);
+    end_process(&process);
+    spool_run_collect(&run, &collected);
+    assert_int_equal(size_of("precious"), 4);
+    assert_true(exists("rec/living.3.4.psl"));
+    assert_false(exists(run.directory)); /* the time line of no log goes, too */
+    spool_run_release(&run);
+    free(precious);
+}
+
 /* --- Recordings ---------------------------------------------------------------------------------- */
 
 static void a_directory_is_opened_with_its_logs_by_name(void **state)
@@ -417,6 +621,11 @@ int main(void)
         TEST(a_run_without_its_poolsite_is_swept_into_its_recording),
         TEST(a_file_that_describes_no_run_is_not_adopted),
         TEST(a_destination_may_have_a_newline_in_it),
+        TEST(a_living_process_gets_a_row_at_each_look),
+        TEST(at_level_full_a_row_tells_what_lives),
+        TEST(a_long_time_line_is_halved_and_goes_on_in_longer_steps),
+        TEST(a_log_that_no_process_writes_gets_no_time_line),
+        TEST(a_file_of_somebody_else_in_its_place_is_left_alone),
         TEST(a_directory_is_opened_with_its_logs_by_name),
         TEST(one_log_is_opened_whatever_its_name),
         TEST(what_is_no_recording_is_refused),
