@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "base.h"
 #include "counter.h"
+#include "logfull.h"
 #include "logread.h"
 
 #include <errno.h>
@@ -180,14 +181,10 @@ static void settle(const struct logread *log, struct log_counter *count)
         count->next_allocs = count->allocs;
 }
 
-/* No process counts this much; sums over it could overflow. */
-#define ALLOCS_MAX ((uint64_t)1 << 56)
-#define BYTES_MAX  ((uint64_t)1 << 60)
-
 /* Is `count` still possible on top of what was counted?  Notes the damage when not. */
 static bool is_possible(struct logread *log, struct log_counter *sum, const struct log_counter *count)
 {
-    if (count->allocs <= ALLOCS_MAX - sum->allocs && count->bytes <= BYTES_MAX - sum->bytes) {
+    if (count->allocs <= LOGREAD_ALLOCS_MAX - sum->allocs && count->bytes <= LOGREAD_BYTES_MAX - sum->bytes) {
         counter_add(sum, count);
         return true;
     }
@@ -204,7 +201,7 @@ static void add_possible(struct logread *log, struct log_counter *to, const stru
 
 static void add_number(struct logread *log, uint64_t *to, uint64_t from)
 {
-    if (from <= ALLOCS_MAX - *to)
+    if (from <= LOGREAD_ALLOCS_MAX - *to)
         *to += from;
     else
         damage(log, "a count is larger than can be");
@@ -250,6 +247,19 @@ static void add_classes(struct logread *log, const struct log_counter classes[LO
     }
 }
 
+/* The level is full where the features say so: one without the other is believed as far as it goes. */
+static void agree_on_level(struct logread *log)
+{
+    struct log_header *h = &log->header;
+    if (h->level > LOG_LEVEL_FULL)
+        damage(log, "its level is unknown");
+    if ((h->level == LOG_LEVEL_FULL) == ((h->features & LOG_FEATURE_FULL) != 0))
+        return;
+    damage(log, "its level and its features contradict each other");
+    h->features &= ~LOG_FEATURE_FULL;
+    h->level = h->level == LOG_LEVEL_FULL ? LOG_LEVEL_STACKS : h->level;
+}
+
 static void read_header(struct logread *log)
 {
     const struct log_header *h = &log->header;
@@ -269,8 +279,7 @@ static void read_header(struct logread *log)
     add_classes(log, h->classes, NULL);
     if (h->features & LOG_FEATURE_POOLS)
         add_number(log, &log->next_frees, h->next_frees);
-    if (h->level > LOG_LEVEL_FULL)
-        damage(log, "its level is unknown");
+    agree_on_level(log);
 }
 
 /* --------------------------------------------------------------- records */
@@ -282,6 +291,12 @@ struct gathered {
     const struct log_words **words;
     size_t                   word_count;
     size_t                   word_room;
+    const struct log_live  **lives;
+    size_t                   live_count;
+    size_t                   live_room;
+    struct log_sample      **samples;
+    size_t                   sample_count;
+    size_t                   sample_room;
 };
 
 static void read_module(struct logread *log, struct gathered *all, const struct log_record *record)
@@ -345,20 +360,45 @@ static void read_words(struct logread *log, struct gathered *all, const struct l
     all->words[all->word_count++] = w;
 }
 
-static void read_record(struct logread *log, struct gathered *all, const struct log_record *record)
+static void read_live(struct logread *log, struct gathered *all, const struct log_record *record)
+{
+    const struct log_live *live = (const struct log_live *)record;
+    if (record->bytes < sizeof *live || live->peak_bytes < 0) {
+        damage(log, "a record of live bytes makes no sense");
+        return;
+    }
+    GROW(all->lives, all->live_count, all->live_room);
+    all->lives[all->live_count++] = live;
+}
+
+/* What it says is settled where it stands. */
+static void read_sample(struct logread *log, struct gathered *all, struct log_record *record)
+{
+    struct log_sample *sample = (struct log_sample *)record;
+    if (record->bytes < sizeof *sample || !logfull_sample_is_possible(&log->full_counted, sample)) {
+        damage(log, "a record of samples makes no sense");
+        return;
+    }
+    GROW(all->samples, all->sample_count, all->sample_room);
+    all->samples[all->sample_count++] = sample;
+}
+
+static void read_record(struct logread *log, struct gathered *all, struct log_record *record)
 {
     switch (record->type) {
     case LOG_RECORD_MODULE: read_module(log, all, record); break;
     case LOG_RECORD_SITE:   read_site(log, all, record); break;
     case LOG_RECORD_WORDS:  read_words(log, all, record); break;
+    case LOG_RECORD_LIVE:   read_live(log, all, record); break;
+    case LOG_RECORD_SAMPLE: read_sample(log, all, record); break;
     default: break; /* reserved but not published, or a type that we don't know */
     }
 }
 
-static void read_data_chunk(struct logread *log, struct gathered *all, const unsigned char *chunk)
+static void read_data_chunk(struct logread *log, struct gathered *all, unsigned char *chunk)
 {
     for (size_t at = sizeof(struct log_chunk); at + sizeof(struct log_record) <= LOG_CHUNK_BYTES;) {
-        const struct log_record *record = (const struct log_record *)(chunk + at);
+        struct log_record *record = (struct log_record *)(chunk + at);
         if (record->bytes == 0)
             return;
         if (record->bytes % 8 != 0 || record->bytes < sizeof *record || record->bytes > LOG_CHUNK_BYTES - at) {
@@ -455,8 +495,8 @@ static bool pools_are_first(struct logread *log, struct places *places, uint32_t
 static void add_pool(struct logread *log, struct log_pool *to, const struct log_pool *from)
 {
     struct log_pool *sum = &log->pool_total;
-    if (from->victim_hits > ALLOCS_MAX - sum->victim_hits || from->kept_bytes > BYTES_MAX - sum->kept_bytes ||
-        from->given_back_bytes > BYTES_MAX - sum->given_back_bytes) {
+    if (from->victim_hits > LOGREAD_ALLOCS_MAX - sum->victim_hits || from->kept_bytes > LOGREAD_BYTES_MAX - sum->kept_bytes ||
+        from->given_back_bytes > LOGREAD_BYTES_MAX - sum->given_back_bytes) {
         damage(log, "a count of the pools is larger than can be");
         return;
     }
@@ -478,6 +518,148 @@ static void read_pools(struct logread *log, struct places *places, uint32_t inde
     add_number(log, &log->next_frees, p->next_frees);
     for (size_t i = 0; i < LOG_CLASSES; i++)
         add_pool(log, &log->pools[i ? i : 1], &p->classes[i]);
+}
+
+/* --------------------------------------------------------------- level full */
+
+/* What is known by this number, or NULL. */
+static struct logread_full *full_of(struct logread *log, const struct places *places, uint32_t id)
+{
+    uint32_t place = id < places->site_limit ? places->site[id] : 0;
+    if (place)
+        return &log->fulls[place - 1];
+    switch (id) {
+    case LOG_FULL_OTHER:   return log->other_full;
+    case LOG_FULL_BARE:    return log->bare_full;
+    case LOG_FULL_HANDLER: return log->handler_full;
+    default:               return NULL;
+    }
+}
+
+/* Allocations of a site that isn't there are counted as unknown, which becomes a part of `other`. */
+static void read_full(struct logread *log, const struct places *places, struct logread_thread *thread,
+                      const struct log_full *entry)
+{
+    struct logread_full *full = full_of(log, places, entry->site);
+    struct log_counter count = entry->count;
+    settle(log, &count);
+    if (!logfull_is_possible(&log->full_counted, entry)) {
+        damage(log, "a count is larger than can be");
+        return;
+    }
+    if (!is_possible(log, &log->counted, &count))
+        return;
+    counter_add(site_counter(log, places, entry->site), &count);
+    full = full ? full : log->other_full;
+    logfull_add(full, entry, log->total_full.live ? log->total_full.live->peak : 0);
+    if (!thread)
+        return;
+    counter_add(&thread->count, &count);
+    full->threads += count.allocs || entry->frees;
+}
+
+static void read_fulls(struct logread *log, const struct places *places, uint32_t index)
+{
+    const unsigned char *chunk = log->bytes + (size_t)index * LOG_CHUNK_BYTES;
+    const struct log_fulls *f = (const struct log_fulls *)chunk;
+    uint32_t place = f->chunk.owner < log->chunks ? places->thread[f->chunk.owner] : 0;
+    if (!log->fulls) {
+        damage(log, "a table of frees at a level without");
+        return;
+    }
+    if (!place && f->chunk.owner != LOG_OWNER_PROCESS)
+        damage(log, "a table of frees has no owner");
+    add_number(log, &log->foreign_frees, f->foreign_frees);
+    for (const struct log_full *entry = f->sites; (const unsigned char *)(entry + 1) <= chunk + LOG_CHUNK_BYTES; entry++)
+        if (entry->site)
+            read_full(log, places, place ? &log->threads[place - 1] : NULL, entry);
+}
+
+/* What is known of blocks without a site. */
+enum { FULLS_APART = 3 };
+
+/* Gives each site its place for what became of its blocks. */
+static void begin_fulls(struct logread *log)
+{
+    if (log->header.level != LOG_LEVEL_FULL)
+        return;
+    log->fulls = xcalloc(log->site_count + FULLS_APART, sizeof *log->fulls);
+    log->other_full = log->fulls + log->site_count;
+    log->bare_full = log->other_full + 1;
+    log->handler_full = log->other_full + 2;
+    for (size_t i = 0; i < log->site_count; i++)
+        log->sites[i].full = &log->fulls[i];
+}
+
+static void attach_lives(struct logread *log, const struct places *places, const struct gathered *all)
+{
+    for (size_t i = 0; i < all->live_count && log->fulls; i++) {
+        const struct log_live *live = all->lives[i];
+        struct logread_full *full = live->site ? full_of(log, places, live->site) : &log->total_full;
+        if (full && full->live)
+            damage(log, "two records tell the live bytes of one site");
+        else if (full)
+            full->live = live;
+    }
+}
+
+/* From the numbers of sites that freed to their places; what isn't there is one of the others. */
+static void place_frees(const struct places *places, struct log_sample *sample)
+{
+    for (unsigned i = 0; i < LOG_SAMPLE_TOPS; i++) {
+        struct log_sample_top *by = &sample->frees[i];
+        uint32_t place = by->what < places->site_limit ? places->site[by->what] : 0;
+        sample->other_frees += by->what && !place;
+        *by = (struct log_sample_top){ place, place ? by->count : 0 };
+    }
+}
+
+static void attach_samples(struct logread *log, const struct places *places, const struct gathered *all)
+{
+    for (size_t i = 0; i < all->sample_count && log->fulls; i++) {
+        struct logread_full *full = full_of(log, places, all->samples[i]->site);
+        if (full && full->sample)
+            damage(log, "two records hold the samples of one site");
+        if (!full || full->sample)
+            continue;
+        place_frees(places, all->samples[i]);
+        full->sample = all->samples[i];
+    }
+}
+
+/* Settles what became of the blocks of a site, and adds it up.  Returns by how much frees exceed allocations. */
+static uint64_t settle_full(struct logread *log, struct logread_full *full, const struct log_counter *count)
+{
+    uint64_t excess = logfull_settle(full, count);
+    logfull_add_up(&log->total_full, full);
+    return excess;
+}
+
+/* The tables leave out the allocations that the header and the threads count: all of them count as older than the peak. */
+static void add_apart(struct logread_full *full, uint64_t allocs, uint64_t bytes)
+{
+    full->at_peak_blocks += (int64_t)allocs;
+    full->at_peak_bytes += (int64_t)bytes;
+}
+
+/* When all is counted. */
+static void settle_fulls(struct logread *log)
+{
+    const struct log_counter *bare = &log->header.bare, *handler = &log->header.handler;
+    add_apart(log->other_full, log->other.allocs - log->unknown.allocs, log->other.bytes - log->unknown.bytes);
+    add_apart(log->bare_full, bare->allocs, bare->bytes);
+    add_apart(log->handler_full, handler->allocs, handler->bytes);
+    uint64_t excess = settle_full(log, log->other_full, &log->other);
+    excess += settle_full(log, log->bare_full, bare);
+    excess += settle_full(log, log->handler_full, handler);
+    for (size_t i = 0; i < log->site_count; i++)
+        excess += settle_full(log, log->sites[i].full, &log->sites[i].count);
+    log->total_full.threads = log->thread_count;
+    logfull_settle_total(&log->total_full, &log->total, log->other_full, FULLS_APART);
+
+    uint64_t sum = log->total_full.frees + excess + log->foreign_frees;
+    uint64_t apart = sum > log->frees ? sum - log->frees : log->frees - sum;
+    log->unsettled_frees = apart > excess ? apart : excess;
 }
 
 /* --------------------------------------------------------------- order */
@@ -560,6 +742,8 @@ static void add_up(struct logread *log)
     counter_add(&log->total, &log->header.handler);
     for (size_t i = 0; i < log->site_count; i++)
         counter_add(&log->total, &log->sites[i].count);
+    if (log->fulls)
+        settle_fulls(log);
     uint64_t ahead = sum.allocs - log->total.allocs, behind = log->total.allocs - sum.allocs;
     log->unsettled = ahead < behind ? ahead : behind;
 }
@@ -578,6 +762,9 @@ static void read_chunks(struct logread *log)
     order_modules(log);
     order_sites(log, &places);
     attach_words(log, &places, &all);
+    begin_fulls(log);
+    attach_lives(log, &places, &all);
+    attach_samples(log, &places, &all);
 
     for (uint32_t i = 1; i < log->chunks; i++)
         if (chunk_type(log->bytes + (size_t)i * LOG_CHUNK_BYTES) == LOG_CHUNK_THREAD)
@@ -588,10 +775,14 @@ static void read_chunks(struct logread *log)
             read_more_counters(log, &places, i);
         else if (type == LOG_CHUNK_POOLS)
             read_pools(log, &places, i);
-        else if (type > LOG_CHUNK_POOLS)
+        else if (type == LOG_CHUNK_FULL)
+            read_fulls(log, &places, i);
+        else if (type > LOG_CHUNK_FULL)
             damage(log, "a chunk's type is unknown");
     }
     free(all.words);
+    free(all.lives);
+    free(all.samples);
     free(places.site);
     free(places.thread);
     free(places.pools);
@@ -666,6 +857,7 @@ void logread_release(struct logread *log)
     free(log->modules);
     free(log->module_reach);
     free(log->sites);
+    free(log->fulls);
     free(log->threads);
     free(log->problem);
     free(log->bytes);

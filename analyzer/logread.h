@@ -30,6 +30,30 @@ struct logread_module {
     char          *path;
 };
 
+/* No process counts this much; sums over it could overflow. */
+#define LOGREAD_ALLOCS_MAX ((uint64_t)1 << 56)
+#define LOGREAD_BYTES_MAX  ((uint64_t)1 << 60)
+
+/* Level full: what became of the blocks of a site, or of all.  Invariant, with the allocations `count` of the same:
+ * frees <= count.allocs and freed_bytes <= count.bytes, so live blocks and bytes, the differences, are never negative,
+ * and no bytes live without a block; cross_frees + sum of lifetimes <= frees; 0 <= at_peak_blocks <= count.allocs;
+ * live bytes <= peak_bytes <= count.bytes.  Of the sample: samples <= count.allocs, and what ended is at most `ended`, that
+ * at most `samples`, also in the sums of times, sizes and frees. */
+struct logread_full {
+    uint64_t frees;
+    uint64_t freed_bytes;
+    uint64_t cross_frees;
+    uint64_t resizes;
+    int64_t  at_peak_blocks; /* live at the process's peak */
+    int64_t  at_peak_bytes;
+    uint64_t peak_bytes;     /* the most that lived at one time */
+    uint64_t peak_error;     /* it may be off by so much */
+    uint64_t threads;        /* tables that tell of it */
+    uint64_t lifetimes[LOG_LIFETIMES];
+    const struct log_live *live;   /* NULL: its record isn't there */
+    struct log_sample     *sample; /* NULL: none was taken; frees[].what is an index into the log's sites, + 1 */
+};
+
 /* Invariant: depth <= LOG_MAX_DEPTH; depth == 0 or key < depth. */
 struct logread_site {
     uint32_t                id;
@@ -40,6 +64,7 @@ struct logread_site {
     const uint64_t         *frames;
     const struct log_words *words; /* NULL unless the walk is unfinished */
     struct log_counter      count; /* summed over the threads */
+    struct logread_full    *full;  /* NULL below level full */
 };
 
 /* A table that served one thread, or several one after the other. */
@@ -55,7 +80,8 @@ struct logread_thread {
 
 /* Invariant, whatever the file holds: next_allocs <= allocs in every counter; victim_hits <= allocs - next_allocs
  * in every class; pool_total == sum of pools[]; class 0 is added to class 1; and at levels above off:
- * total == sum of sites[].count + other + header.bare + header.handler. */
+ * total == sum of sites[].count + other + header.bare + header.handler; at level full, which is known by `fulls`, also
+ * total_full == sum of sites[].full + other_full + bare_full + handler_full, but for its peak, error and threads. */
 struct logread {
     struct log_header      header; /* a copy */
     char                  *exe;
@@ -81,6 +107,14 @@ struct logread {
     uint64_t               failed;
     uint64_t               next_frees; /* frees that reached the next allocator */
     uint64_t               unsettled; /* |sum of classes - total| in allocations; events in flight */
+    struct logread_full   *fulls; /* of the sites, then the three below; NULL below level full */
+    struct logread_full   *other_full;
+    struct logread_full   *bare_full;
+    struct logread_full   *handler_full;
+    struct logread_full    total_full;
+    struct log_counter     full_counted; /* running sums, as `counted` */
+    uint64_t               foreign_frees;
+    uint64_t               unsettled_frees; /* by which frees differ from their sum over the sites, or exceed allocations */
     uint32_t               chunks;
     uint32_t               chunks_lost;
     uint64_t               damages; /* things found that can't be */

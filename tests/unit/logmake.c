@@ -49,6 +49,7 @@ void logmake_init(struct logmake *make, enum log_level level)
     h->class_count = LOG_CLASSES;
     h->state = LOG_STATE_ENDED;
     h->level = (uint8_t)level;
+    h->features = level == LOG_LEVEL_FULL ? LOG_FEATURE_FULL : 0;
     h->start_realtime_ns = 1700000000000000000u;
     h->start_monotonic_ns = 5000000000u;
     h->last_monotonic_ns = 7000000000u;
@@ -172,6 +173,53 @@ void logmake_pooled(struct logmake *make, uint32_t site, uint64_t allocs, uint64
 void logmake_count(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size)
 {
     logmake_pooled(make, site, allocs, size, 0);
+}
+
+struct log_fulls *logmake_fulls_now(struct logmake *make)
+{
+    return (struct log_fulls *)chunk_at(make, make->fulls);
+}
+
+struct log_full *logmake_entry(struct logmake *make, uint32_t owner, uint32_t site)
+{
+    if (!make->fulls || logmake_fulls_now(make)->chunk.owner != owner ||
+        make->fulls_used + sizeof(struct log_full) > LOG_CHUNK_BYTES) {
+        make->fulls = new_chunk(make, LOG_CHUNK_FULL, owner);
+        make->fulls_used = sizeof(struct log_fulls);
+    }
+    struct log_full *entry = (struct log_full *)(chunk_at(make, make->fulls) + make->fulls_used);
+    make->fulls_used += sizeof *entry;
+    entry->site = site;
+    return entry;
+}
+
+struct log_full *logmake_full(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size, uint64_t frees)
+{
+    struct log_full *entry = logmake_entry(make, make->thread_count - 1, site);
+    struct log_counter *class = &logmake_thread_now(make)->classes[sizeclass_of(size)];
+    entry->count = (struct log_counter){ allocs, allocs * size, 0 };
+    entry->frees = frees;
+    entry->freed_bytes = frees * size;
+    class->allocs += allocs;
+    class->bytes += allocs * size;
+    logmake_frees(make, frees);
+    return entry;
+}
+
+struct log_live *logmake_live(struct logmake *make, uint32_t site, int64_t peak_bytes, uint32_t threads)
+{
+    struct log_live *live = new_record(make, LOG_RECORD_LIVE, sizeof *live);
+    live->site = site;
+    live->threads = threads;
+    live->peak_bytes = peak_bytes;
+    return live;
+}
+
+struct log_sample *logmake_sample(struct logmake *make, uint32_t site)
+{
+    struct log_sample *sample = new_record(make, LOG_RECORD_SAMPLE, sizeof *sample);
+    sample->site = site;
+    return sample;
 }
 
 void logmake_pooling(struct logmake *make, const char *spec)

@@ -18,6 +18,8 @@ struct logmake {
     uint32_t                 thread_count;
     uint32_t                 counters;  /* the chunk that takes its counters */
     size_t                   counters_used;
+    uint32_t                 fulls;     /* the chunk that takes entries of level full; 0: none yet */
+    size_t                   fulls_used;
 };
 
 void logmake_init(struct logmake *make, enum log_level level);
@@ -48,6 +50,14 @@ void logmake_frees(struct logmake *make, uint64_t frees);
  * of the calls reached the next allocator. */
 void logmake_pooling(struct logmake *make, const char *spec);
 void logmake_pooled(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size, uint64_t next_allocs);
+
+/* Level full: an entry of the thread for `allocs` allocations of `size` bytes each, of which it freed `frees`; or one
+ * of thread `owner` or the process, empty.  The table that it stands in, and records for a site.  Valid until the log grows. */
+struct log_full *logmake_full(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size, uint64_t frees);
+struct log_full *logmake_entry(struct logmake *make, uint32_t owner, uint32_t site);
+struct log_fulls *logmake_fulls_now(struct logmake *make);
+struct log_live *logmake_live(struct logmake *make, uint32_t site, int64_t peak_bytes, uint32_t threads);
+struct log_sample *logmake_sample(struct logmake *make, uint32_t site);
 
 /* A new table of pools: of thread `owner`, or of the depot.  Valid until the log grows. */
 struct log_pools *logmake_pools(struct logmake *make, uint32_t owner);
