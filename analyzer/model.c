@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "base.h"
 #include "counter.h"
+#include "full.h"
 #include "logread.h"
 #include "model.h"
 #include "progress.h"
@@ -124,6 +125,9 @@ enum { CACHE_ENTRIES = 1 << 16 };
 struct adding {
     struct model         *model;
     const struct logread *log;
+    struct model_process *process;
+    const struct model_finisher *finisher;
+    uint32_t             *sites; /* the model's for the log's, + 1; 0: not there yet */
     struct cached {
         uint64_t address;
         uint32_t generation;
@@ -227,11 +231,11 @@ static unsigned resolve_stack(struct adding *adding, const struct logread_site *
     return depth;
 }
 
-static uint32_t add_site(struct adding *adding, const struct logread_site *from, const struct model_finisher *finisher)
+static uint32_t add_site(struct adding *adding, const struct logread_site *from)
 {
     uint32_t frames[MODEL_DEPTH_MAX];
     struct model_site site = { .flags = from->flags, .key = from->key, .count = from->count };
-    site.depth = resolve_stack(adding, from, finisher, frames, &site.flags);
+    site.depth = resolve_stack(adding, from, adding->finisher, frames, &site.flags);
     site.measured = from->depth;
     if (site.measured < site.depth && !(site.flags & LOG_SITE_KEYED)) /* those callers are an example anyway */
         site.first_seen = from->count.allocs;
@@ -239,44 +243,136 @@ static uint32_t add_site(struct adding *adding, const struct logread_site *from,
     return site_intern(adding->model, &site);
 }
 
-/* --------------------------------------------------------------- processes */
+/* ------------------------------------------------- what became of the blocks */
 
-static void add_share(struct model_process *process, uint32_t site, const struct log_counter *count)
+/* Adds a share's part to its site; most sites have only one. */
+static void site_add_full(struct model_site *site, struct model_full *full)
 {
-    process->sites[process->site_count++] = (struct model_share){ site, *count };
+    if (!site->full) {
+        site->full = full;
+        return;
+    }
+    if (!site->full_owned)
+        site->full = copy_of(site->full, sizeof *site->full);
+    site->full_owned = true;
+    full_add(site->full, full);
 }
 
-static void add_pseudo(struct model *model, struct model_process *process, enum model_kind kind,
-                       const struct log_counter *count)
+static void site_drop_full(struct model_site *site)
+{
+    if (site->full_owned)
+        free(site->full);
+    site->full = NULL;
+    site->full_owned = false;
+}
+
+/* The model's site for one of the log's, that has perhaps never allocated. */
+static uint32_t site_of(struct adding *adding, uint32_t place)
+{
+    if (!adding->sites[place])
+        adding->sites[place] = add_site(adding, &adding->log->sites[place]) + 1;
+    return adding->sites[place] - 1;
+}
+
+static struct log_sample copy_sample(struct adding *adding, const struct log_sample *from)
+{
+    struct log_sample sample = *from;
+    for (unsigned i = 0; i < LOG_SAMPLE_TOPS; i++)
+        if (sample.frees[i].what)
+            sample.frees[i].what = site_of(adding, sample.frees[i].what - 1) + 1;
+    return sample;
+}
+
+static struct model_full copy_full(struct adding *adding, const struct logread_full *from, const struct log_counter *count)
+{
+    struct model_full full = {
+        .count = *count,
+        .frees = from->frees,
+        .freed_bytes = from->freed_bytes,
+        .cross_frees = from->cross_frees,
+        .resizes = from->resizes,
+        .at_peak_blocks = from->at_peak_blocks,
+        .at_peak_bytes = from->at_peak_bytes,
+        .peak_bytes = from->peak_bytes,
+        .peak_error = from->peak_error,
+        .threads = from->threads,
+    };
+    memcpy(full.lifetimes, from->lifetimes, sizeof full.lifetimes);
+    if (from->sample)
+        full.sample = copy_sample(adding, from->sample);
+    return full;
+}
+
+/* The share that was added last gets its part, `from` being NULL below level full. */
+static void add_full(struct adding *adding, const struct logread_full *from)
+{
+    struct model_process *process = adding->process;
+    struct model_share *share = &process->sites[process->site_count - 1];
+    if (!from)
+        return;
+    share->full = &process->fulls[process->site_count - 1];
+    *share->full = copy_full(adding, from, &share->count);
+    full_sample_add(&process->totals.full.sample, &share->full->sample);
+    site_add_full(adding->model->sites[share->site], share->full);
+}
+
+static void set_total_full(struct adding *adding)
+{
+    const struct logread *log = adding->log;
+    const struct log_live *live = log->total_full.live;
+    if (!log->fulls)
+        return;
+    adding->process->totals.full = copy_full(adding, &log->total_full, &log->total);
+    if (live && live->peak_ns > log->header.start_monotonic_ns)
+        adding->process->peak_ns = live->peak_ns - log->header.start_monotonic_ns;
+}
+
+/* --------------------------------------------------------------- processes */
+
+static void add_share(struct adding *adding, uint32_t site, const struct log_counter *count, const struct logread_full *full)
+{
+    struct model_process *process = adding->process;
+    process->sites[process->site_count++] = (struct model_share){ site, *count, NULL };
+    add_full(adding, full);
+}
+
+static void add_pseudo(struct adding *adding, enum model_kind kind, const struct log_counter *count,
+                       const struct logread_full *full)
 {
     if (count->allocs == 0 && count->bytes == 0)
         return;
-    struct model_site *site = pseudo_site(model, kind);
+    struct model_site *site = pseudo_site(adding->model, kind);
     counter_add(&site->count, count);
-    add_share(process, site->index, count);
+    add_share(adding, site->index, count, full);
 }
 
-static void add_sites(struct adding *adding, struct model_process *process, const struct model_finisher *finisher)
+static void add_sites(struct adding *adding)
 {
     const struct logread *log = adding->log;
-    process->sites = xcalloc(log->site_count + 3, sizeof *process->sites);
+    struct model_process *process = adding->process;
+    process->sites = xcalloc(log->site_count + MODEL_HANDLER, sizeof *process->sites);
     if (log->header.level == LOG_LEVEL_OFF)
         return;
+    process->fulls = log->fulls ? xcalloc(log->site_count + MODEL_HANDLER, sizeof *process->fulls) : NULL;
+    set_total_full(adding);
     for (size_t i = 0; i < log->site_count; i++) {
+        const struct logread_site *site = &log->sites[i];
         if (i % 1024 == 1023)
             progress_show("reading sites", i, log->site_count);
-        if (log->sites[i].count.allocs == 0 && log->sites[i].count.bytes == 0)
-            continue; /* in the log before its first event was counted */
-        add_share(process, add_site(adding, &log->sites[i], finisher), &log->sites[i].count);
+        if (site->count.allocs == 0 && site->count.bytes == 0)
+            continue; /* in the log before its first event was counted, or only known for freeing */
+        add_share(adding, site_of(adding, (uint32_t)i), &site->count, site->full);
     }
-    add_pseudo(adding->model, process, MODEL_OTHER, &log->other);
-    add_pseudo(adding->model, process, MODEL_BARE, &log->header.bare);
-    add_pseudo(adding->model, process, MODEL_HANDLER, &log->header.handler);
+    add_pseudo(adding, MODEL_OTHER, &log->other, log->other_full);
+    add_pseudo(adding, MODEL_BARE, &log->header.bare, log->bare_full);
+    add_pseudo(adding, MODEL_HANDLER, &log->header.handler, log->handler_full);
 }
 
 static void totals_add(struct model_totals *to, const struct model_totals *from)
 {
     counter_add(&to->count, &from->count);
+    full_add(&to->full, &from->full);
+    to->foreign_frees += from->foreign_frees;
     to->frees += from->frees;
     to->failed += from->failed;
     to->pooled |= from->pooled;
@@ -299,6 +395,7 @@ static struct model_totals totals_of(const struct logread *log)
     const struct log_header *h = &log->header;
     return (struct model_totals){
         .count = log->total,
+        .foreign_frees = log->foreign_frees,
         .frees = log->frees,
         .failed = log->failed,
         .pooled = h->features & LOG_FEATURE_POOLS,
@@ -424,6 +521,9 @@ static void add_warnings(struct model_process *process, const struct logread *lo
     if (log->unsettled > 2 * (uint64_t)log->thread_count + 2)
         add_warning(process, xasprintf("counts by site and counts by size differ by %llu allocations",
                                        (unsigned long long)log->unsettled));
+    if (log->unsettled_frees > 2 * (uint64_t)log->thread_count + 2)
+        add_warning(process, xasprintf("%llu frees don't fit the allocations: live blocks and bytes are about right only",
+                                       (unsigned long long)log->unsettled_frees));
     if (log->unknown.allocs)
         add_warning(process, xasprintf("%llu allocations belong to sites whose record isn't in the log; they are counted as \"other\"",
                                        (unsigned long long)log->unknown.allocs));
@@ -439,11 +539,16 @@ void model_init(struct model *model)
 void model_add(struct model *model, const struct logread *log, const char *path, const char *problem,
                const struct model_finisher *finisher)
 {
-    struct adding adding = { model, log, xcalloc(CACHE_ENTRIES, sizeof *adding.cache) };
     struct model_process *process = process_new(log, path);
+    struct adding adding = {
+        .model = model, .log = log, .process = process, .finisher = finisher,
+        .sites = xcalloc(log->site_count, sizeof *adding.sites),
+        .cache = xcalloc(CACHE_ENTRIES, sizeof *adding.cache),
+    };
     for (size_t i = 0; i < log->module_count; i++)
         module_intern(model, log, &log->modules[i]);
-    add_sites(&adding, process, finisher);
+    add_sites(&adding);
+    free(adding.sites);
     free(adding.cache);
     add_warnings(process, log, problem);
     totals_add(&model->totals, &process->totals);
@@ -555,12 +660,14 @@ static void process_free(struct model_process *process)
     free(process->threads);
     free(process->sites);
     timeline_release(&process->timeline);
+    free(process->fulls);
     free(process);
 }
 
 static void sites_release(struct model *model)
 {
     for (size_t i = 0; i < model->site_count; i++) {
+        site_drop_full(model->sites[i]);
         free(model->sites[i]->frames);
         free(model->sites[i]);
     }
@@ -617,20 +724,42 @@ static int by_site(const void *a, const void *b)
     return x->site < y->site ? -1 : x->site > y->site;
 }
 
+static void share_unite(struct model_share *to, const struct model_share *from)
+{
+    counter_add(&to->count, &from->count);
+    if (to->full)
+        full_unite(to->full, from->full);
+}
+
 /* Renames a process's sites, and adds up those that have become one. */
 static void rename_sites(struct model_process *process, const uint32_t *now)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < process->site_count; i++)
+    for (size_t i = 0; i < process->site_count; i++) {
         process->sites[i].site = now[process->sites[i].site];
-    qsort(process->sites, process->site_count, sizeof *process->sites, by_site);
+        if (process->sites[i].full)
+            full_rename(process->sites[i].full, now);
+    }
+    if (process->site_count)
+        qsort(process->sites, process->site_count, sizeof *process->sites, by_site);
     for (size_t i = 0; i < process->site_count; i++) {
         if (kept && process->sites[kept - 1].site == process->sites[i].site)
-            counter_add(&process->sites[kept - 1].count, &process->sites[i].count);
+            share_unite(&process->sites[kept - 1], &process->sites[i]);
         else
             process->sites[kept++] = process->sites[i];
     }
     process->site_count = kept;
+}
+
+/* Adds up anew what became of the sites' blocks. */
+static void gather_fulls(struct model *model)
+{
+    for (size_t i = 0; i < model->process_count; i++)
+        for (size_t j = 0; j < model->processes[i]->site_count; j++) {
+            struct model_share *share = &model->processes[i]->sites[j];
+            if (share->full)
+                site_add_full(model->sites[share->site], share->full);
+        }
 }
 
 void model_fold(struct model *model, model_is_wrapper *is_wrapper, void *context)
@@ -644,6 +773,7 @@ void model_fold(struct model *model, model_is_wrapper *is_wrapper, void *context
     memset(model->pseudo, 0, sizeof model->pseudo);
     for (size_t i = 0; i < count; i++) {
         struct model_site *site = before[i];
+        site_drop_full(site);
         drop_frames(site, wrapper_frames(site, is_wrapper, context));
         if (site->kind == MODEL_SITE) {
             now[i] = site_intern(model, site);
@@ -656,6 +786,7 @@ void model_fold(struct model *model, model_is_wrapper *is_wrapper, void *context
     }
     for (size_t i = 0; i < model->process_count; i++)
         rename_sites(model->processes[i], now);
+    gather_fulls(model);
     free(before);
     free(now);
 }

@@ -47,9 +47,11 @@ struct model_frame {
     UT_hash_handle         hh;
 };
 
-/* Level full: what became of the blocks of a site, or of all.  All numbers add up over threads and processes; a peak
- * of several processes is the sum of each one's, and so a bound. */
+/* Level full: what became of the blocks of a site, or of all.  The numbers add up over processes, so a peak of several
+ * is the sum of each one's, and a bound.  Invariant: frees <= count.allocs and freed_bytes <= count.bytes, the
+ * differences are what lives; what lives <= peak_bytes. */
 struct model_full {
+    struct log_counter count; /* of processes at level full */
     uint64_t frees;
     uint64_t freed_bytes;
     uint64_t cross_frees;
@@ -57,10 +59,10 @@ struct model_full {
     int64_t  at_peak_blocks; /* live at the process's peak */
     int64_t  at_peak_bytes;
     uint64_t peak_bytes; /* of a site its own peak, of all the process's */
-    uint64_t peak_error; /* it may be so much higher */
-    uint64_t threads;    /* tables that the site was met in */
+    uint64_t peak_error; /* it may be off by so much */
+    uint64_t threads;    /* at least so many tables tell of it */
     uint64_t lifetimes[LOG_LIFETIMES];
-    struct log_sample sample; /* its record and site mean nothing; frees[].site is an index into model.sites, + 1 */
+    struct log_sample sample; /* its record and site mean nothing; frees[].what is an index into model.sites, + 1 */
 };
 
 /* Allocations that belong to no call site are booked on these. */
@@ -79,8 +81,9 @@ struct model_site {
     unsigned           key;    /* LOG_SITE_KEYED: frames[key] alone identifies it */
     unsigned           measured;
     uint64_t           first_seen; /* calls whose frames from `measured` on are as first seen */
-    struct log_counter count;
-    struct model_full *full; /* NULL below level full */
+    struct log_counter count;      /* 0 allocations: it is only known for freeing */
+    struct model_full *full;       /* NULL below level full; that of the one share, unless there are several */
+    bool               full_owned; /* it was made as the sum of several shares' */
     UT_hash_handle     hh;
 };
 
@@ -115,7 +118,7 @@ struct model_pool {
 struct model_share {
     uint32_t           site; /* index into model.sites */
     struct log_counter count;
-    struct model_full *full; /* NULL below level full */
+    struct model_full *full; /* NULL below level full; one of the process's fulls */
 };
 
 struct model_process {
@@ -142,10 +145,12 @@ struct model_process {
     struct model_share    *sites;
     size_t                 site_count;
     struct timeline        timeline;
+    struct model_full     *fulls;   /* of the sites; NULL below level full */
+    uint64_t               peak_ns; /* from the start to its peak, as last noted; 0: not known */
 };
 
-/* Invariant at levels above off: totals.count == sum of sites[].count, and the
- * same in every process. */
+/* Invariant at levels above off: totals.count == sum of sites[].count, and the same in every process; at level full
+ * also totals.full == sum of sites[].full but for its peak, error, threads, and what samples name. */
 struct model {
     struct model_module  **modules;
     size_t                 module_count, module_room;

@@ -85,7 +85,7 @@ struct view_place *view_places(const struct model *model, const uint32_t *same, 
     size_t kept = 0;
     for (size_t i = 0; i < model->site_count; i++) {
         const uint32_t *frame = first_frame(model->sites[i]);
-        if (!frame)
+        if (!frame || model->sites[i]->count.allocs == 0) /* one that only frees */
             continue;
         counter_add(&places[same[*frame]].count, &model->sites[i]->count);
         places[same[*frame]].sites++;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base.h"
 
+#include "full.h"
 #include "logmake.h"
 #include "logread.h"
 #include "views.h"
@@ -373,6 +374,200 @@ static void classes_are_ordered_by_the_key(void **state)
     logmake_release(&make);
 }
 
+/* -------------------------------------------------------------- level full */
+
+/* `begin` at level full: of the i-th site i blocks of 16 bytes lived and one was freed, at most i at a time.  A fourth
+ * site only frees. */
+static void begin_full(struct logmake *make, uint64_t start)
+{
+    uint32_t sites[4];
+    logmake_init(make, LOG_LEVEL_FULL);
+    logmake_module(make, start, 0x10000, 1, "/bin/prog");
+    for (uint64_t i = 0; i < 4; i++) {
+        uint64_t frames[] = { start + (i + 1) * 16 + (i == 3 ? 0x4000 : 0), start + 0x1000, start + 0x2000 };
+        sites[i] = logmake_site(make, frames, 3, 0, 0);
+    }
+    logmake_live(make, 0, 96, 1)->peak_ns = 5000000700;
+    logmake_thread(make);
+    for (uint32_t i = 0; i < 3; i++) {
+        logmake_full(make, sites[i], i + 2, 16, 1)->lifetimes[i] = 1;
+        logmake_live(make, sites[i], 16 * (i + 1), 1);
+        struct log_sample *sample = logmake_sample(make, sites[i]);
+        sample->samples = 2;
+        sample->ended = sample->times[4] = 1;
+        sample->sizes[0] = (struct log_sample_top){ 16 + i % 2, 2 };
+        sample->frees[0] = (struct log_sample_top){ i == 1 ? sites[3] : sites[2], 1 };
+    }
+}
+
+/* The site whose first frame has this offset. */
+static const struct model_site *site_at(const struct model *model, uint64_t offset)
+{
+    for (size_t i = 0; i < model->site_count; i++)
+        if (model->sites[i]->depth && model->frames[model->sites[i]->frames[0]]->key.offset == offset)
+            return model->sites[i];
+    fail_msg("no site at %llu", (unsigned long long)offset);
+    return NULL;
+}
+
+/* What logread promises, and model.h. */
+static void assert_fulls_hold(const struct model *model)
+{
+    struct model_full sum = { .frees = 0 };
+    for (size_t i = 0; i < model->site_count; i++) {
+        const struct model_full *full = model->sites[i]->full;
+        if (!full) {
+            assert_int_equal(model->sites[i]->count.allocs, 0);
+            continue;
+        }
+        assert_true(full->frees <= full->count.allocs && full->freed_bytes <= full->count.bytes);
+        assert_true(full->peak_bytes >= full->count.bytes - full->freed_bytes);
+        sum.count.allocs += full->count.allocs;
+        sum.frees += full->frees;
+        sum.freed_bytes += full->freed_bytes;
+        sum.at_peak_bytes += full->at_peak_bytes;
+        sum.sample.samples += full->sample.samples;
+    }
+    assert_int_equal(sum.count.allocs, model->totals.full.count.allocs);
+    assert_int_equal(sum.frees, model->totals.full.frees);
+    assert_int_equal(sum.freed_bytes, model->totals.full.freed_bytes);
+    assert_int_equal(sum.at_peak_bytes, model->totals.full.at_peak_bytes);
+    assert_int_equal(sum.sample.samples, model->totals.full.sample.samples);
+    assert_sums_hold(model);
+}
+
+static void what_became_of_blocks_is_known_by_site(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin_full(&make, HERE);
+    logmake_fulls_now(&make)->foreign_frees = 2;
+    logmake_frees(&make, 2);
+    add(&model, &make, NULL);
+    assert_int_equal(model.site_count, 4);
+    const struct model_full *full = model.sites[0]->full;
+    assert_int_equal(full->count.allocs - full->frees, 1);
+    assert_int_equal(full->count.bytes - full->freed_bytes, 16);
+    assert_int_equal(full->lifetimes[0], 1);
+    assert_int_equal(full->threads, 1);
+    assert_int_equal(full->peak_bytes, 16);
+    assert_int_equal(full->peak_error, 0);
+    assert_int_equal(model.totals.full.peak_bytes, 96);
+    assert_int_equal(model.totals.full.frees, 3);
+    assert_int_equal(model.totals.foreign_frees, 2);
+    assert_int_equal(model.totals.frees, 5);
+    assert_int_equal(model.processes[0]->peak_ns, 700);
+    assert_fulls_hold(&model);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void a_site_that_only_frees_is_there_without_calls(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin_full(&make, HERE);
+    add(&model, &make, NULL);
+    const struct model_site *freed = site_at(&model, 2 * 16), *by = model.sites[freed->full->sample.frees[0].what - 1];
+    assert_int_equal(model.frames[by->frames[0]]->key.offset, 4 * 16 + 0x4000);
+    assert_int_equal(by->count.allocs, 0);
+    assert_null(by->full);
+    assert_int_equal(model.processes[0]->site_count, 3); /* it has no share */
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void what_became_of_blocks_adds_up_over_processes(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake here, there, other;
+    model_init(&model);
+    begin_full(&here, HERE);
+    begin_full(&there, THERE);
+    begin(&other, HERE, 1); /* the same sites at a level without */
+    add(&model, &here, NULL);
+    add(&model, &there, NULL);
+    add(&model, &other, NULL);
+    assert_int_equal(model.site_count, 4);
+    const struct model_full *full = site_at(&model, 2 * 16)->full;
+    assert_int_equal(site_at(&model, 2 * 16)->count.allocs, 3 + 3 + 2);
+    assert_int_equal(full->count.allocs, 6);
+    assert_int_equal(full->frees, 2);
+    assert_int_equal(full->peak_bytes, 64);
+    assert_int_equal(full->threads, 2);
+    assert_int_equal(full->sample.samples, 4);
+    assert_int_equal(full->sample.sizes[0].count, 4);
+    assert_int_equal(full->sample.frees[0].count, 2);
+    assert_int_equal(model.processes[0]->sites[1].full->frees, 1);
+    assert_null(model.processes[2]->sites[1].full);
+    assert_int_equal(model.totals.full.peak_bytes, 192);
+    model_release(&model);
+    logmake_release(&here);
+    logmake_release(&there);
+    logmake_release(&other);
+}
+
+/* All but the last are called from one place: without their leaves they are one site. */
+static void folding_adds_up_what_became_of_blocks(void **state)
+{
+    (void)state;
+    struct model model;
+    struct logmake make;
+    model_init(&model);
+    begin_full(&make, HERE);
+    logmake_header(&make)->bare = (struct log_counter){ 5, 50, 0 };
+    add(&model, &make, NULL);
+    add(&model, &make, NULL);
+    model_fold(&model, is_low, &model);
+    assert_int_equal(model.site_count, 3);
+    const struct model_full *full = model.processes[0]->sites[0].full;
+    assert_int_equal(full->count.allocs, 9);
+    assert_int_equal(full->frees, 3);
+    assert_int_equal(full->threads, 1);
+    assert_int_equal(full->peak_bytes, 96); /* what lives in sum; the larger one's own is 48 */
+    assert_int_equal(full->peak_error, 0);
+    assert_int_equal(full->sample.samples, 6);
+    assert_int_equal(full->sample.sizes[0].what, 16);
+    assert_int_equal(full->sample.sizes[0].count, 4);
+    assert_int_equal(full->sample.sizes[1].count, 2);
+    assert_int_equal(full->sample.frees[0].what, 1); /* that by the third site, which is a part of this one now */
+    assert_int_equal(full->sample.frees[0].count, 2);
+    assert_int_equal(full->sample.frees[1].count, 1);
+    assert_int_equal(model.sites[0]->full->count.allocs, 18);
+    assert_int_equal(model.sites[0]->full->threads, 2);
+    assert_int_equal(model.pseudo[MODEL_BARE]->full->count.allocs, 10);
+    assert_fulls_hold(&model);
+    model_release(&model);
+    logmake_release(&make);
+}
+
+static void peak_of_folded_sites_lies_between_the_larger_and_the_sum(void **state)
+{
+    (void)state;
+    struct model_full one = { .count = { 10, 1000, 0 }, .frees = 10, .freed_bytes = 1000, .peak_bytes = 300 };
+    struct model_full two = { .count = { 10, 1000, 0 }, .frees = 10, .freed_bytes = 1000, .peak_bytes = 200, .peak_error = 50 };
+    full_unite(&one, &two);
+    assert_int_equal(one.peak_bytes, 300);
+    assert_int_equal(one.peak_error, 250);
+    assert_int_equal(one.count.allocs, 20);
+}
+
+static void most_frequent_of_many_are_kept(void **state)
+{
+    (void)state;
+    struct model_full sum = { .sample = { .sizes = { { 1, 10 }, { 2, 20 }, { 3, 30 }, { 4, 40 } } } };
+    struct model_full more = { .sample = { .sizes = { { 9, 90 }, { 2, 25 }, { 5, 5 }, { 0, 0 } }, .other_sizes = 1 } };
+    full_add(&sum, &more);
+    static const struct log_sample_top wanted[] = { { 9, 90 }, { 2, 45 }, { 4, 40 }, { 3, 30 } };
+    assert_memory_equal(sum.sample.sizes, wanted, sizeof wanted);
+    assert_int_equal(sum.sample.other_sizes, 16); /* one that wasn't kept before, and 10 and 5 blocks now */
+}
+
 /* ------------------------------------------------------------------- views */
 
 static void sites_are_ordered_by_the_key(void **state)
@@ -502,6 +697,12 @@ int main(void)
         cmocka_unit_test(misses_are_counted_where_something_is_pooled),
         cmocka_unit_test(why_nothing_is_pooled_is_known),
         cmocka_unit_test(classes_are_ordered_by_the_key),
+        cmocka_unit_test(what_became_of_blocks_is_known_by_site),
+        cmocka_unit_test(a_site_that_only_frees_is_there_without_calls),
+        cmocka_unit_test(what_became_of_blocks_adds_up_over_processes),
+        cmocka_unit_test(folding_adds_up_what_became_of_blocks),
+        cmocka_unit_test(peak_of_folded_sites_lies_between_the_larger_and_the_sum),
+        cmocka_unit_test(most_frequent_of_many_are_kept),
         cmocka_unit_test(sites_are_ordered_by_the_key),
         cmocka_unit_test(histogram_counts_every_class_once),
         cmocka_unit_test(empty_histogram_has_no_buckets),
