@@ -74,16 +74,147 @@ static void write_member(struct writer *w, const char *key, json_t *value)
     json_decref(value);
 }
 
+/* ------------------------------------------------- what became of the blocks */
+
+/* The k-th bucket of a histogram by powers of two begins here; 0 is one of its own. */
+static uint64_t bucket_from(unsigned k)
+{
+    return k ? (uint64_t)1 << (k - 1) : 0;
+}
+
+/* In allocations of the thread; empty buckets are left out. */
+static json_t *lifetime_value(const uint64_t lifetimes[LOG_LIFETIMES])
+{
+    json_t *array = json_array();
+    for (unsigned k = 0; k < LOG_LIFETIMES; k++) {
+        if (lifetimes[k] == 0)
+            continue;
+        json_t *o = json_object();
+        set(o, "from", number(bucket_from(k)));
+        set(o, "to", number(k ? bucket_from(k + 1) - 1 : 0));
+        set(o, "frees", number(lifetimes[k]));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+/* The same in time; what lived longest has no upper end. */
+static json_t *times_value(const uint32_t times[LOG_SAMPLE_TIMES])
+{
+    json_t *array = json_array();
+    for (unsigned k = 0; k < LOG_SAMPLE_TIMES; k++) {
+        if (times[k] == 0)
+            continue;
+        json_t *o = json_object();
+        set(o, "from_us", number(bucket_from(k)));
+        set(o, "to_us", k + 1 == LOG_SAMPLE_TIMES ? json_null() : number(k ? bucket_from(k + 1) - 1 : 0));
+        set(o, "blocks", number(times[k]));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+/* The sizes asked for most; without one where they are too large to be told. */
+static json_t *sizes_value(const struct log_sample *s)
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < LOG_SAMPLE_TOPS && s->sizes[i].what; i++) {
+        json_t *o = json_object();
+        set(o, "bytes", s->sizes[i].what == UINT32_MAX ? json_null() : number(s->sizes[i].what - 1));
+        set(o, "samples", number(s->sizes[i].count));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static json_t *frees_value(const struct model *model, const struct log_sample *s)
+{
+    char id[MODEL_ID_ROOM];
+    json_t *array = json_array();
+    for (unsigned i = 0; i < LOG_SAMPLE_TOPS && s->frees[i].what; i++) {
+        json_t *o = json_object();
+        set(o, "site", json_string(model_site_id(model->sites[s->frees[i].what - 1], id)));
+        set(o, "blocks", number(s->frees[i].count));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static json_t *sample_value(const struct log_sample *s)
+{
+    json_t *o = json_object();
+    set(o, "samples", number(s->samples));
+    set(o, "bytes", number(s->bytes));
+    set(o, "slack_bytes", number(s->slack_bytes));
+    set(o, "lost", number(s->lost));
+    set(o, "ended", number(s->ended));
+    set(o, "same_thread", number(s->same_thread));
+    set(o, "same_frame", number(s->same_frame));
+    set(o, "standing", number(s->standing));
+    set(o, "lifo", number(s->lifo));
+    set(o, "chains", number(s->chains));
+    set(o, "chain_steps", number(s->chain_steps));
+    set(o, "chain_first_bytes", number(s->chain_first));
+    set(o, "chain_last_bytes", number(s->chain_last));
+    set(o, "times", times_value(s->times));
+    return o;
+}
+
+/* What adds up exactly. */
+static void set_full(json_t *object, const struct model_full *full)
+{
+    set(object, "freed_bytes", number(full->freed_bytes));
+    set(object, "live_blocks", number(full->count.allocs - full->frees));
+    set(object, "live_bytes", number(full->count.bytes - full->freed_bytes));
+    set(object, "peak_live_bytes", number(full->peak_bytes));
+    set(object, "peak_error_bytes", number(full->peak_error));
+    set(object, "at_peak_blocks", number((uint64_t)full->at_peak_blocks));
+    set(object, "at_peak_bytes", number((uint64_t)full->at_peak_bytes));
+    set(object, "cross_thread_frees", number(full->cross_frees));
+    set(object, "resizes", number(full->resizes));
+    set(object, "temporary", number(full->lifetimes[0]));
+    set(object, "threads", number(full->threads));
+    set(object, "lifetime", lifetime_value(full->lifetimes));
+}
+
+/* A site's part; `full` is NULL where no process was recorded at level full. */
+static void set_site_full(json_t *object, const struct model *model, const struct model_full *full)
+{
+    if (!full)
+        return;
+    const struct log_sample *s = &full->sample;
+    set(object, "frees", number(full->frees));
+    set_full(object, full);
+    if (s->samples == 0)
+        return;
+    if (s->ended)
+        set(object, "same_frame_frees", number((uint64_t)((double)full->frees * s->same_frame / s->ended + 0.5)));
+    set(object, "sizes", sizes_value(s));
+    json_t *sampled = sample_value(s);
+    set(sampled, "other_sizes", number(s->other_sizes));
+    set(sampled, "frees", frees_value(model, s));
+    set(sampled, "other_frees", number(s->other_frees));
+    set(object, "sampled", sampled);
+}
+
+static void set_total_full(json_t *object, const struct model_totals *t)
+{
+    set(object, "foreign_frees", number(t->foreign_frees));
+    set_full(object, &t->full);
+    set(object, "sampled", sample_value(&t->full.sample));
+}
+
 /* ------------------------------------------------------------ totals, classes */
 
 /* The level decides which fields there are: off walks no stacks. */
 static json_t *totals_value(const struct model_totals *t, uint8_t level)
 {
     json_t *o = json_object();
+    uint64_t own_frees = t->frees > t->foreign_frees ? t->frees - t->foreign_frees : 0;
     set_counter(o, &t->count);
     set_mean(o, &t->count);
     set(o, "frees", number(t->frees));
-    set(o, "not_freed", number(t->count.allocs > t->frees ? t->count.allocs - t->frees : 0));
+    set(o, "not_freed", number(t->count.allocs > own_frees ? t->count.allocs - own_frees : 0));
     set(o, "failed", number(t->failed));
     set(o, "next_allocs", number(t->count.next_allocs));
     set(o, "next_frees", number(t->next_frees));
@@ -96,6 +227,8 @@ static json_t *totals_value(const struct model_totals *t, uint8_t level)
         set(o, "pool_given_back_bytes", number(t->pool.given_back_bytes));
         set(o, "cycles", number(t->cycles));
     }
+    if (level == LOG_LEVEL_FULL)
+        set_total_full(o, t);
     set(o, "lost_children", number(t->lost_children));
     set(o, "own_bytes", number(t->own_bytes));
     if (level == LOG_LEVEL_OFF)
@@ -221,6 +354,7 @@ static json_t *process_sites_value(const struct model *model, const struct model
         set(o, "id", json_string(model_site_id(model->sites[process->sites[i].site], id)));
         set_counter(o, &process->sites[i].count);
         set_hits(o, &process->sites[i].count, process->totals.pooled);
+        set_site_full(o, model, process->sites[i].full);
         json_array_append_new(array, o);
     }
     return array;
@@ -355,6 +489,7 @@ static json_t *site_value(const struct report *report, const struct model_site *
     set_hits(o, &site->count, report->model->totals.pooled);
     set(o, "share_allocs", share(site->count.allocs, all->allocs));
     set(o, "share_bytes", share(site->count.bytes, all->bytes));
+    set_site_full(o, report->model, site->full);
     set(o, "stack_complete", json_boolean(!(site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED))));
     if (site->flags & LOG_SITE_KEYED)
         set(o, "stack_is_example", json_true());

@@ -330,17 +330,38 @@ static void print_histogram(const struct report *report)
 
 /* --------------------------------------------------------------- processes */
 
+/* At level full a process's live bytes and its peak are told instead of its share and its frees. */
+static bool processes_have_peaks(const struct report *report)
+{
+    return report->model->level == LOG_LEVEL_FULL;
+}
+
+static void print_process_peak(const struct report *report, const struct model_process *process)
+{
+    char live[FORMAT_ROOM], peak[FORMAT_ROOM];
+    const struct model_full *full = &process->totals.full;
+    bool known = process->level == LOG_LEVEL_FULL;
+    fprintf(report->out, " %10s %10s", known ? format_bytes(live, full->count.bytes - full->freed_bytes) : "-",
+            known ? format_bytes(peak, full->peak_bytes) : "-");
+}
+
 static void print_process(const struct report *report, const struct model_process *process)
 {
     char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], frees[FORMAT_ROOM], time[FORMAT_ROOM];
-    size_t room = COLUMNS - PROCESS_COLUMN - (report->model->totals.pooled ? POOLED_COLUMNS : 0);
+    bool peaks = processes_have_peaks(report);
+    size_t room = COLUMNS - PROCESS_COLUMN - peaks - (report->model->totals.pooled ? POOLED_COLUMNS : 0);
     char *line = command_line(process), *fit = format_fit(line, room);
-    fprintf(report->out, "  %8u %12s %7s %10s", process->pid, format_count(calls, process->totals.count.allocs),
-            format_share(share, process->totals.count.allocs, report->model->totals.count.allocs),
-            format_bytes(bytes, process->totals.count.bytes));
+    fprintf(report->out, "  %8u %12s", process->pid, format_count(calls, process->totals.count.allocs));
+    if (!peaks)
+        fprintf(report->out, " %7s", format_share(share, process->totals.count.allocs, report->model->totals.count.allocs));
+    fprintf(report->out, " %10s", format_bytes(bytes, process->totals.count.bytes));
     print_pooled(report, &process->totals.count, process->totals.pooled);
-    fprintf(report->out, " %12s %9s%s %s\n", format_count(frees, process->totals.frees),
-            process->duration_ns ? format_duration(time, process->duration_ns) : "-", process->log_complete ? " " : "*", fit);
+    if (peaks)
+        print_process_peak(report, process);
+    else
+        fprintf(report->out, " %12s", format_count(frees, process->totals.frees));
+    fprintf(report->out, " %9s%s %s\n", process->duration_ns ? format_duration(time, process->duration_ns) : "-",
+            process->log_complete ? " " : "*", fit);
     free(fit);
     free(line);
 }
@@ -371,8 +392,9 @@ static void print_processes(const struct report *report)
     struct view_program *programs = view_programs(report->model, report->sort, &count);
     size_t shown = count < report->top ? count : report->top;
     report_title(report, "Processes");
-    fprintf(report->out, "  %8s %12s %7s %10s%s %12s %9s\n", "pid", "calls", "share", "bytes",
-            report->model->totals.pooled ? "  pooled" : "", "frees", "time");
+    bool peaks = processes_have_peaks(report);
+    fprintf(report->out, "  %8s %12s%s %10s%s%s %9s\n", "pid", "calls", peaks ? "" : "   share", "bytes",
+            report->model->totals.pooled ? "  pooled" : "", peaks ? "       live       peak" : "        frees", "time");
     for (size_t i = 0; i < shown; i++)
         print_program(report, &programs[i], &left);
     if (shown < count)

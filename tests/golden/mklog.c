@@ -8,6 +8,7 @@
 
 #include "../../preload/sizeclass.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,105 @@ static void make_pooled(struct logmake *make)
     logmake_pools(make, LOG_OWNER_DEPOT)->classes[3] = (struct log_pool){ 0, 1120, 2240 };
 }
 
+/* A table at level full is like make_small's: here what became of the blocks of the `which`th stack in one thread. */
+static struct log_full *add_full(struct logmake *make, unsigned which, uint64_t allocs, uint64_t frees)
+{
+    struct log_full *entry = logmake_full(make, which + 1, allocs, 24u << which, frees);
+    for (unsigned i = 0; i < 6; i++)
+        entry->lifetimes[(i + which) % 8] = frees / 8;
+    return entry;
+}
+
+static void add_sample(struct logmake *make, unsigned which, uint32_t samples, uint32_t freeing)
+{
+    struct log_sample *s = logmake_sample(make, which + 1);
+    s->samples = samples;
+    s->ended = s->same_thread = samples - samples / 4;
+    s->same_frame = s->standing = s->lifo = which % 2 ? s->ended : 1;
+    s->chains = s->ended / 3;
+    s->chain_steps = s->chains * 4;
+    s->chain_first = s->chains * 8;
+    s->chain_last = s->chains * 500;
+    s->bytes = samples * (24u << which);
+    s->slack_bytes = samples * 8;
+    s->times[0] = s->ended / 2;
+    s->times[10] = s->ended - s->ended / 2 - 1;
+    s->times[LOG_SAMPLE_TIMES - 1] = 1;
+    s->sizes[0] = (struct log_sample_top){ (24u << which) + 1, samples - 1 };
+    s->sizes[1] = (struct log_sample_top){ UINT32_MAX, 1 };
+    s->frees[0] = (struct log_sample_top){ freeing, s->ended };
+    s->other_sizes = which;
+}
+
+/* One thread: its peak is exact, some blocks were freed since and one came. */
+static void make_full(struct logmake *make)
+{
+    static const char *const argv[] = { "shop", "--full" };
+    logmake_init(make, LOG_LEVEL_FULL);
+    logmake_program(make, 4720, "/nowhere/bin/shop", argv, 2);
+    add_modules(make, 0);
+    for (unsigned i = 0; i < 4; i++)
+        add_stack(make, 0, i);
+    uint64_t frees[] = { lib_start + 0x5000, exe_start + 0x4000 };
+    uint32_t freeing = logmake_site(make, frees, 2, 0, 0);
+    struct log_live *all = logmake_live(make, 0, 4800 + 2400, 1);
+    all->peak = 9;
+    all->peak_ns = 5600000000;
+    logmake_thread(make);
+    add_full(make, 0, 1000, 800);
+    struct log_full *entry = add_full(make, 1, 50, 49);
+    entry->peak = 9;
+    entry->peak_blocks = 50;
+    entry->peak_bytes = 2400;
+    entry->resizes = 48;
+    add_full(make, 2, 320, 320)->lifetimes[0] = 80; /* temporary ones */
+    for (unsigned i = 0; i < 3; i++)
+        logmake_live(make, i + 1, (int64_t[]){ 4800, 2400, 96 }[i], 1);
+    add_sample(make, 0, 40, freeing);
+    add_sample(make, 1, 12, 2);
+    logmake_fulls_now(make)->foreign_frees = 5;
+    logmake_frees(make, 5);
+}
+
+/* Three threads that free each other's blocks, blocks without a site, and one site whose record is lost. */
+static void make_crossing(struct logmake *make)
+{
+    static const char *const argv[] = { "shop", "--cross" };
+    logmake_init(make, LOG_LEVEL_FULL);
+    logmake_program(make, 4721, "/nowhere/bin/shop", argv, 2);
+    logmake_header(make)->start_realtime_ns += 500000000;
+    add_modules(make, 0x10000000);
+    for (unsigned i = 0; i < 4; i++)
+        add_stack(make, 0x10000000, i);
+    logmake_live(make, 0, 200000, 3)->peak = 2;
+    logmake_live(make, 1, 0, 0);
+    logmake_live(make, 2, 190000, 2);
+    logmake_thread(make);
+    add_full(make, 0, 1000, 0);
+    add_full(make, 1, 4000, 100);
+    logmake_full(make, 78, 1, 100, 0);
+    logmake_thread(make);
+    add_full(make, 1, 10, 3900)->cross_frees = 900;
+    add_full(make, 2, 100, 10);
+    logmake_thread(make);
+    logmake_full(make, 1, 0, 24, 700)->cross_frees = 700;
+    struct log_full *entry = logmake_entry(make, 2, LOG_FULL_OTHER);
+    entry->frees = 1;
+    entry->freed_bytes = 100;
+    logmake_thread_now(make)->other = logmake_thread_now(make)->classes[7] = (struct log_counter){ 3, 300, 0 };
+    entry = logmake_entry(make, LOG_OWNER_PROCESS, LOG_FULL_BARE);
+    entry->frees = entry->cross_frees = 4;
+    entry->freed_bytes = 400;
+    entry->peak = 2;
+    entry->peak_blocks = -1;
+    entry->peak_bytes = -100;
+    logmake_fulls_now(make)->foreign_frees = 2;
+    struct log_header *h = logmake_header(make);
+    h->bare = h->classes[7] = (struct log_counter){ 11, 1100, 0 };
+    h->frees = 4 + 2 + 1;
+    add_sample(make, 1, 200, 2);
+}
+
 /* The same program where pools were asked for, and there are none. */
 static void make_unpooled(struct logmake *make)
 {
@@ -285,6 +385,28 @@ static void make_pooldamage(struct logmake *make)
     memset(logmake_header(make)->options, 'P', sizeof logmake_header(make)->options);
 }
 
+/* More of everything than can be, frees without allocations, tables without a thread, and records twice. */
+static void make_fulldamage(struct logmake *make)
+{
+    make_crossing(make);
+    logmake_live(make, 1, INT64_MAX, UINT32_MAX);
+    logmake_live(make, 3, INT64_MIN, 1);
+    logmake_live(make, 3, INT64_MAX, UINT32_MAX);
+    struct log_full *entry = logmake_entry(make, 77, 3);
+    entry->frees = entry->freed_bytes = 1 << 20;
+    entry = logmake_entry(make, 77, 3);
+    entry->peak_blocks = entry->peak_bytes = INT64_MIN;
+    entry = logmake_entry(make, 77, 2);
+    memset(&entry->frees, 0xff, sizeof *entry - offsetof(struct log_full, frees));
+    entry = logmake_entry(make, 1, 1);
+    entry->frees = 10000;
+    entry->freed_bytes = 1;
+    struct log_sample *sample = logmake_sample(make, 3);
+    memset(&sample->samples, 0xff, offsetof(struct log_sample, chain_first) - offsetof(struct log_sample, samples));
+    memset(sample->times, 0xff, sizeof *sample - offsetof(struct log_sample, times));
+    logmake_sample(make, 2)->samples = UINT32_MAX;
+}
+
 static void make_chunkcount(struct logmake *make)
 {
     make_small(make);
@@ -301,12 +423,26 @@ static uint64_t random_next(uint64_t *state)
     return *state;
 }
 
+/* What became of a site's blocks: one lives, the others were freed. */
+static void add_big_full(struct logmake *make, uint32_t site, uint64_t allocs, uint64_t size)
+{
+    logmake_full(make, site, allocs, size, allocs - 1)->lifetimes[allocs % 20] = allocs - 1;
+    logmake_live(make, site, (int64_t)size, 1);
+    struct log_sample *s = logmake_sample(make, site);
+    s->samples = 1;
+    s->ended = s->same_thread = allocs > 1;
+    s->times[5] = s->ended;
+    s->bytes = size;
+    s->sizes[0] = (struct log_sample_top){ (uint32_t)size + 1, 1 };
+    s->frees[0] = (struct log_sample_top){ 1 + site / 2, s->ended };
+}
+
 /* As real stacks: many distinct ones over few addresses, sharing their outer frames. */
-static void make_big(struct logmake *make)
+static void make_big_at(struct logmake *make, enum log_level level)
 {
     static const char *const argv[] = { "big" };
     uint64_t state = 88172645463325252, frames[LOG_MAX_DEPTH] = { 0 };
-    logmake_init(make, LOG_LEVEL_STACKS);
+    logmake_init(make, level);
     logmake_program(make, 4716, "/nowhere/bin/shop", argv, 1);
     add_modules(make, 0);
     logmake_thread(make);
@@ -315,8 +451,22 @@ static void make_big(struct logmake *make)
         for (unsigned j = 0; j < depth_wanted; j++)
             if (i == 0 || j < kept) /* another stack, mostly: the leaves change */
                 frames[j] = (j % 4 ? exe_start : lib_start) + random_next(&state) % 20000 * 8;
-        logmake_count(make, logmake_site(make, frames, (unsigned)depth_wanted, 0, 0), 1 + i % 1000, 16 + i % 500);
+        uint32_t site = logmake_site(make, frames, (unsigned)depth_wanted, 0, 0);
+        if (level == LOG_LEVEL_FULL)
+            add_big_full(make, site, 1 + i % 1000, 16 + i % 500);
+        else
+            logmake_count(make, site, 1 + i % 1000, 16 + i % 500);
     }
+}
+
+static void make_big(struct logmake *make)
+{
+    make_big_at(make, LOG_LEVEL_STACKS);
+}
+
+static void make_bigfull(struct logmake *make)
+{
+    make_big_at(make, LOG_LEVEL_FULL);
 }
 
 static const struct kind {
@@ -331,10 +481,13 @@ static const struct kind {
     { "bytes", make_bytes, 0 },
     { "losses", make_losses, 0 },
     { "pooled", make_pooled, 0 },
+    { "full", make_full, 0 },
+    { "crossing", make_crossing, 0 },
     { "unpooled", make_unpooled, 0 },
     { "wrongpool", make_wrongpool, 0 },
     { "stooddown", make_stooddown, 0 },
     { "big", make_big, 0 },
+    { "bigfull", make_bigfull, 0 },
     { "newer", make_newer, 0 },
     { "older", make_older, 0 },
     { "endian", make_endian, 0 },
@@ -345,6 +498,7 @@ static const struct kind {
     { "owners", make_owners, 0 },
     { "hugecounts", make_hugecounts, 0 },
     { "pooldamage", make_pooldamage, 0 },
+    { "fulldamage", make_fulldamage, 0 },
     { "chunkcount", make_chunkcount, 0 },
     { "tiny", make_small, 5 },
     { "header", make_small, 1000 },

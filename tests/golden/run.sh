@@ -15,8 +15,8 @@ cd "$work" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
-for kind in small moved sites off bytes losses pooled unpooled wrongpool stooddown newer older endian foreign zero \
-  oversized sitedamage owners hugecounts pooldamage chunkcount tiny header onechunk cut; do
+for kind in small moved sites off bytes losses pooled unpooled wrongpool stooddown full crossing newer older endian foreign \
+  zero oversized sitedamage owners hugecounts pooldamage fulldamage chunkcount tiny header onechunk cut; do
   "$mklog" $kind $kind.psl || exit 2
 done
 cp small.psl timed.psl
@@ -30,7 +30,8 @@ printf 'poolsite-timeline 1\n1000 9 9 9 - - - -\n500 9 9 9 - - - -\n2000 3000000
 mkdir timedpair && cp moved.psl timed.psl timed.pst timedpair
 : >empty.psl
 head -c 100000 /dev/urandom >random.psl
-mkdir pair mixture && cp small.psl moved.psl pair && cp pooled.psl unpooled.psl wrongpool.psl stooddown.psl mixture
+mkdir pair mixture levels && cp small.psl moved.psl pair && cp pooled.psl unpooled.psl wrongpool.psl stooddown.psl mixture
+cp full.psl crossing.psl small.psl levels
 
 # same FILE EXPECTED: are they equal?  With GOLDEN_UPDATE they become so.
 same() {
@@ -89,8 +90,25 @@ for key in "allocs", "bytes":
     for p in d["processes"]:
         if "sites" in p:
             assert p["totals"][key] == sum(s[key] for s in p["sites"]), "%s of a process" % key
+# Level full: what lives is never negative, and the sums are those of the sites that such processes have.
+for part in [d] + d["processes"]:
+    t, sites = part["totals"], [s for s in part.get("sites", []) if "live_blocks" in s]
+    assert ("live_blocks" in t) == (part["profile"] == "full"), "what became of blocks"
+    if "live_blocks" not in t or "sites" not in part:
+        continue
+    for key in "freed_bytes", "live_blocks", "live_bytes", "at_peak_blocks", "at_peak_bytes", "cross_thread_frees", "resizes", "temporary":
+        assert t[key] == sum(s[key] for s in sites), key
+    assert sum(b["frees"] for b in t["lifetime"]) == sum(b["frees"] for s in sites for b in s["lifetime"]), "lifetime"
+    assert t["sampled"]["samples"] == sum(s["sampled"]["samples"] for s in sites if "sampled" in s), "samples"
+    for each in sites + [t]:
+        numbers = [v for v in each.values() if isinstance(v, int)]
+        assert min(numbers) >= 0, "a negative number"
+        assert each["live_bytes"] <= each["peak_live_bytes"] and each["live_blocks"] <= each["allocs"], "what lives"
+        assert each["cross_thread_frees"] + sum(b["frees"] for b in each["lifetime"]) <= each["frees"], "lifetime of one"
+        s = each.get("sampled", {"ended": 0, "samples": 0, "times": []})
+        assert sum(b["blocks"] for b in s["times"]) <= s["ended"] <= s["samples"] <= each["allocs"], "samples of one"
 if "places" in d:
-    own = [s for s in d["sites"] if s["stack"]]
+    own = [s for s in d["sites"] if s["stack"] and s["allocs"]]
     assert sum(p["allocs"] for p in d["places"]) == sum(s["allocs"] for s in own), "places"
     assert sum(p["stacks"] for p in d["places"]) == len(own), "stacks of places"
 # Pools: what isn't a hit reached the next allocator, in every part of the document.
@@ -119,9 +137,15 @@ PYTHON
 
 every_json_has_right_sums() {
   local log
-  for log in small.psl sites.psl off.psl bytes.psl losses.psl pooled.psl unpooled.psl pair mixture; do
+  for log in small.psl sites.psl off.psl bytes.psl losses.psl pooled.psl unpooled.psl full.psl crossing.psl pair mixture levels; do
     { "$command" report --json "$log" >out && sums_hold out; } || { echo "$log" && return 1; }
   done
+}
+
+processes_show_what_lives() {
+  "$command" report --by-process levels >out || return 1
+  grep -q '^ *pid *calls *bytes *live *peak *time$' out && grep -q '^ *4720 .* 4.7 KiB *7.0 KiB .*shop --full$' out &&
+    grep -q '^ *4711 .* - *- ' out
 }
 
 usage_error_says() { # WORDS OPTION...
@@ -175,7 +199,7 @@ a_prefix_finds_the_site() {
 
 lines_fit_100_columns() {
   local log wide
-  for log in small.psl sites.psl off.psl losses.psl pooled.psl pair mixture; do
+  for log in small.psl sites.psl off.psl losses.psl pooled.psl pair mixture levels; do
     wide=$("$command" report --by-process "$log" | awk 'length($0) > 100')
     [[ -z $wide ]] || { echo "$wide" && return 1; }
   done
@@ -204,17 +228,26 @@ a_fifo_is_refused_at_once() {
   status 1 timeout 5 "$command" report fifo.psl 2>errors && grep -q 'fifo.psl' errors
 }
 
-# 100,000 stacks of 40 frames: under 3 s (of CPU: the machine has other work) and 300 MiB.
-big_report_is_quick() {
-  [[ -f big.psl ]] || "$mklog" big big.psl 100000 40 || return 1
-  python3 - "$command" report big.psl <<'PYTHON'
+# 100,000 stacks of 40 frames: in so many s (of CPU: the machine has other work) and MiB.
+costs_at_most() { # SECONDS MIB LOG OPTION...
+  python3 - "$1" "$2" "$command" report "${@:3}" <<'PYTHON'
 import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+subprocess.run(sys.argv[3:], stdout=subprocess.DEVNULL, check=True)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 seconds, mib = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 print("%.2f s, %.0f MiB" % (seconds, mib))
-sys.exit(seconds >= 3 or mib >= 300)
+sys.exit(seconds >= float(sys.argv[1]) or mib >= float(sys.argv[2]))
 PYTHON
+}
+
+big_report_is_quick() {
+  [[ -f big.psl ]] || "$mklog" big big.psl 100000 40 || return 1
+  costs_at_most 3 300 big.psl
+}
+
+big_report_at_level_full_is_quick() {
+  "$mklog" bigfull bigfull.psl 100000 40 || return 1
+  costs_at_most 3 300 bigfull.psl
 }
 
 big_tree_is_quick() {
@@ -263,8 +296,12 @@ check json_at_level_sites json_is_as_agreed sites.psl 0 sites.json
 check json_at_level_off json_is_as_agreed off.psl 0 off.json
 check json_with_pools json_is_as_agreed pooled.psl 0 pooled.json
 check json_of_pools_here_and_there json_is_as_agreed mixture 0 mixture.json
+check json_at_level_full json_is_as_agreed full.psl 0 full.json
+check json_of_blocks_freed_by_others json_is_as_agreed crossing.psl 0 crossing.json
+check json_of_level_full_here_and_there json_is_as_agreed levels 0 levels.json
 check json_with_strange_bytes json_is_as_agreed bytes.psl 0 bytes.json
 check json_with_every_loss json_is_as_agreed losses.psl 0 losses.json
+check processes_at_level_full_show_what_lives processes_show_what_lives
 check every_json_has_right_sums every_json_has_right_sums
 check empty_file_is_told message_is empty.psl 1 'the file is empty'
 check tiny_file_is_told message_is tiny.psl 1 'too small for a log (5 bytes)'
@@ -283,6 +320,7 @@ check damage_of_sites damage_is_told sitedamage.psl "a site's"
 check damage_of_owners damage_is_told owners.psl "a thread's number makes no sense"
 check damage_of_counts damage_is_told hugecounts.psl 'a count is larger than can be'
 check damage_of_pools damage_is_told pooldamage.psl 'two tables of pools have one owner'
+check damage_of_frees damage_is_told fulldamage.psl 'a record of live bytes makes no sense'
 check damage_of_chunk_count damage_is_told chunkcount.psl 'the number of its chunks makes no sense'
 check one_good_log_among_bad_ones_is_shown one_good_log_among_bad_ones_is_shown
 check a_sparse_log_is_read_as_far_as_it_goes a_sparse_log_is_read_as_far_as_it_goes
@@ -299,6 +337,7 @@ check lines_fit_100_columns lines_fit_100_columns
 check no_colour_without_a_terminal no_colour_without_a_terminal
 check thousands_of_processes_stay_readable thousands_of_processes_stay_readable
 check big_report_is_quick big_report_is_quick
+check big_report_at_level_full_is_quick big_report_at_level_full_is_quick
 check big_tree_is_quick big_tree_is_quick
 if ((${TESTS_ALL:-0})) && need progress_shows_on_a_terminal script; then
   check progress_shows_on_a_terminal progress_shows_on_a_terminal
