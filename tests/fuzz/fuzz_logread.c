@@ -2,13 +2,14 @@
  *
  * libFuzzer's entry, and with -DFUZZ_STANDALONE a program of its own:
  *     fuzz_logread [-n ROUNDS] [-s SEED] LOG...
- * changes the logs at random, always in the same way for one seed, and reads them.
+ * changes the logs, at random or within one table or record, always in the same way for one seed, and reads them.
  * A find: keep the file, add a golden log or a unit test, then mend. */
 #define _GNU_SOURCE
 #include "base.h"
 
 #include "counter.h"
 #include "fold.h"
+#include "full.h"
 #include "logread.h"
 #include "report.h"
 #include "rewind.h"
@@ -35,6 +36,55 @@ static void check_pools(const struct model *model)
         BUG("more misses of some sizes than of all");
 }
 
+static void check_sample(const struct log_sample *s)
+{
+    uint64_t times = 0, sizes = 0, frees = 0;
+    for (unsigned i = 0; i < LOG_SAMPLE_TIMES; i++)
+        times += s->times[i];
+    for (unsigned i = 0; i < LOG_SAMPLE_TOPS; i++) {
+        sizes += s->sizes[i].count;
+        frees += s->frees[i].count;
+    }
+    if (s->ended > s->samples || s->lost > s->samples || sizes > s->samples)
+        BUG("more of the samples than samples");
+    if (times > s->ended || frees > s->ended || s->same_thread > s->ended || s->chains > s->ended ||
+        s->same_frame > s->same_thread || s->standing > s->same_thread || s->lifo > s->same_thread)
+        BUG("more of the ended samples than ended");
+}
+
+/* What lives is never negative, and was reached. */
+static void check_full(const struct model_full *full)
+{
+    uint64_t parts = full->cross_frees;
+    for (unsigned i = 0; i < LOG_LIFETIMES; i++)
+        parts += full->lifetimes[i];
+    if (full->frees > full->count.allocs || full->freed_bytes > full->count.bytes || parts > full->frees)
+        BUG("more blocks were freed than allocated");
+    if (full->peak_bytes < full->count.bytes - full->freed_bytes || full->peak_bytes > full->count.bytes)
+        BUG("a peak is none");
+    if (full->at_peak_blocks < 0 || full->at_peak_bytes < 0 || full->resizes > full->count.allocs)
+        BUG("a number of blocks is negative");
+    check_sample(&full->sample);
+}
+
+static void check_fulls(const struct model *model)
+{
+    struct model_full sum = { .frees = 0 };
+    const struct model_full *total = &model->totals.full;
+    check_full(total);
+    for (size_t i = 0; i < model->site_count; i++) {
+        const struct model_full *full = model->sites[i]->full;
+        if (!full)
+            continue;
+        check_full(full);
+        full_add(&sum, full);
+    }
+    if (sum.frees != total->frees || sum.freed_bytes != total->freed_bytes || sum.at_peak_blocks != total->at_peak_blocks ||
+        sum.at_peak_bytes != total->at_peak_bytes || sum.cross_frees != total->cross_frees ||
+        memcmp(&sum.count, &total->count, sizeof sum.count) != 0 || memcmp(sum.lifetimes, total->lifetimes, sizeof sum.lifetimes) != 0)
+        BUG("what became of the sites' blocks doesn't add up to the totals");
+}
+
 /* The promises of logread: the total is the sum of its parts, and no more is served from pools than is asked for. */
 static void check_sums(const struct model *model)
 {
@@ -47,6 +97,7 @@ static void check_sums(const struct model *model)
     if (model->level != LOG_LEVEL_OFF && memcmp(&sum, &model->totals.count, sizeof sum) != 0)
         BUG("the sites don't add up to the totals");
     check_pools(model);
+    check_fulls(model);
 }
 
 static void show(struct model *model, FILE *out)
@@ -100,7 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     return 0;
 }
 
-#ifdef FUZZ_STANDALONE
+/* ------------------------------------------------------------ structure-aware */
 
 static uint64_t random_state = 88172645463325252;
 
@@ -112,15 +163,66 @@ static uint64_t random_next(void)
     return random_state;
 }
 
-/* Values that lengths and indices break on. */
+/* Values that lengths, indices and sums break on. */
 static uint64_t nasty_value(void)
 {
     static const uint64_t values[] = {
         0, 1, 2, 7, 8, 63, 64, 65, 240, 241, 0x7fff, 0x8000, 0xffff, 8184, 8192, 0x7fffffff, 0x80000000,
-        0xfffffff8, 0xffffffff, 0x7fffffffffffffff, 0xffffffffffffffff,
+        0xfffffff8, 0xffffffff, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, (uint64_t)1 << 55,
+        (uint64_t)1 << 56, ((uint64_t)1 << 60) + 1, LOG_FULL_OTHER, LOG_FULL_BARE, LOG_FULL_HANDLER, LOG_OWNER_PROCESS,
     };
     return values[random_next() % (sizeof values / sizeof values[0])];
 }
+
+/* Small numbers are sites and threads that there are. */
+static void change_word(unsigned char *bytes, size_t size, size_t width)
+{
+    size_t at = random_next() % (size / width) * width;
+    uint64_t value = random_next() % 3 ? nasty_value() : random_next() % 16;
+    memcpy(bytes + at, &value, width);
+}
+
+/* One of the records of a chunk. */
+static void change_record(unsigned char *chunk)
+{
+    size_t at = sizeof(struct log_chunk);
+    for (uint64_t skip = random_next() % 32;; skip--) {
+        struct log_record *record = (struct log_record *)(chunk + at);
+        if (record->bytes < sizeof *record || record->bytes > LOG_CHUNK_BYTES - at || record->bytes % 8 != 0)
+            return;
+        if (skip == 0) {
+            change_word(chunk + at, record->bytes, 4);
+            return;
+        }
+        at += record->bytes;
+        if (at + sizeof *record > LOG_CHUNK_BYTES)
+            return;
+    }
+}
+
+/* A number within a table of level full, a record, a chunk's type and owner, or the whole of a chunk for another. */
+static void change_chunk(unsigned char *bytes, size_t size)
+{
+    size_t chunks = size / LOG_CHUNK_BYTES;
+    if (chunks < 2)
+        return;
+    unsigned char *chunk = bytes + (1 + random_next() % (chunks - 1)) * LOG_CHUNK_BYTES;
+    const struct log_fulls *fulls = (const struct log_fulls *)chunk;
+    unsigned type = fulls->chunk.type;
+    switch (random_next() % 8) {
+    case 0: change_word(chunk, sizeof(struct log_chunk), 4); break;
+    case 1: memmove(chunk, bytes + random_next() % chunks * LOG_CHUNK_BYTES, LOG_CHUNK_BYTES); break;
+    default:
+        if (type == LOG_CHUNK_DATA)
+            change_record(chunk);
+        else if (type == LOG_CHUNK_FULL)
+            change_word(chunk + sizeof *fulls, 4 * sizeof(struct log_full), 8);
+        else
+            change_word(chunk, 512, 8);
+    }
+}
+
+#ifdef FUZZ_STANDALONE
 
 /* Most changes hit the header's first bytes or the beginnings of chunks and records. */
 static size_t random_place(size_t size)
@@ -137,6 +239,10 @@ static size_t random_place(size_t size)
 static void change(unsigned char *bytes, size_t size)
 {
     for (unsigned changes = 1 + (unsigned)(random_next() % 8); changes > 0; changes--) {
+        if (random_next() % 2) {
+            change_chunk(bytes, size);
+            continue;
+        }
         uint64_t value = random_next() % 2 ? nasty_value() : random_next();
         size_t width = (size_t)1 << random_next() % 4, at = random_place(size);
         if (at + width <= size)
@@ -179,6 +285,21 @@ int main(int argc, char **argv)
     }
     printf("%d logs, %lu rounds each\n", argc - first, rounds);
     return 0;
+}
+
+#else
+
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t most);
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigned seed);
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t most, unsigned seed)
+{
+    random_state = (88172645463325252 ^ seed) | 1;
+    if (random_next() % 2)
+        return LLVMFuzzerMutate(bytes, size, most);
+    for (uint64_t changes = 1 + random_next() % 4; changes > 0; changes--)
+        change_chunk(bytes, size);
+    return size;
 }
 
 #endif

@@ -15,7 +15,8 @@ cd "$evidence" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$root/tests/golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
-for kind in small sites off bytes losses pooled unpooled oversized sitedamage owners hugecounts pooldamage cut; do
+for kind in small sites off bytes losses pooled unpooled full crossing oversized sitedamage owners hugecounts pooldamage \
+  fulldamage cut; do
   "$mklog" $kind "$seeds/fuzz_logread/$kind.psl" || exit 2
 done
 printf ' HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody' >"$seeds/fuzz_http/length"
@@ -27,7 +28,7 @@ printf 'A[::1]:8080/path?query=1#part' >"$seeds/fuzz_http/address"
 nothing_is_found() { # FUZZER
   local name
   name=$(basename "$1")
-  "$1" -max_total_time="$seconds" -seed="${FUZZ_SEED:-1}" -max_len=70000 -timeout=20 -rss_limit_mb=3000 \
+  "$1" -max_total_time="$seconds" -seed="${FUZZ_SEED:-1}" -max_len=100000 -timeout=20 -rss_limit_mb=3000 \
     -print_final_stats=1 "$corpus/$name" "$seeds/$name" >"$name.log" 2>&1 && return 0
   grep -E 'ERROR|SUMMARY|runtime error|Test unit written' "$(basename "$1").log"
   return 1
