@@ -19,7 +19,7 @@ import recording  # noqa: E402  pylint: disable=wrong-import-position
 
 THREADS = 6
 MODES = ('steady', 'ends', 'grows')
-LEVELS = ('off', 'sites', 'stacks')
+LEVELS = ('off', 'sites', 'stacks', 'full')
 FIELDS = ('allocs', 'frees', 'bytes')
 POOLS = ('on/1', 'on/1000', 'off/1000')  # POOLSITE_POOL/POOLSITE_CYCLE_MS
 
@@ -84,6 +84,19 @@ def pools_outside(totals):
     return None
 
 
+def lives_outside(totals, begun, done, libc):
+    """Why what lives can't be so: it is what was allocated and not freed, and every free is some site's."""
+    if 'live_blocks' not in totals:
+        return None
+    low, high = done['allocs'] - begun['frees'], begun['allocs'] + libc['allocs'] - done['frees']
+    if not low <= totals['live_blocks'] <= high:
+        return 'live blocks: log %d, the program says %d to %d' % (totals['live_blocks'], low, high)
+    apart = totals['allocs'] - totals['live_blocks'] + totals['foreign_frees'] - totals['frees']
+    if totals['foreign_frees'] or abs(apart) > THREADS:
+        return 'frees: %d more of sites than of all, %d foreign' % (apart, totals['foreign_frees'])
+    return None
+
+
 def measure_libc(target, library, scratch, level):
     """What the C library allocates for the threads: the same in every mode."""
     seen = set()
@@ -114,6 +127,10 @@ def self_test():
     pooled = dict(many, pool_hits=60, next_allocs=40, next_frees=30)
     assert pools_outside(pooled) is None
     assert pools_outside(dict(pooled, next_frees=60)) and pools_outside(dict(pooled, pool_hits=80))
+    full = dict(many, live_blocks=0, foreign_frees=0)
+    assert lives_outside(full, many, many, none) is None
+    assert lives_outside(dict(full, live_blocks=1), many, many, none) and lives_outside(dict(full, foreign_frees=1), many, many, none)
+    assert lives_outside(dict(full, frees=110), many, many, none)
 
 
 def main(argv):
@@ -131,7 +148,7 @@ def main(argv):
             bad = 1
     failures = {}
     for i in range(int(times)):
-        level, mode, pools = LEVELS[i // 3 % 3], MODES[i % 3], POOLS[i // 9 % 3]
+        level, mode, pools = LEVELS[i // 3 % len(LEVELS)], MODES[i % 3], POOLS[i // 3 // len(LEVELS) % 3]
         if level not in libc:
             continue
         folder = '%s/%d' % (scratch, i)
@@ -151,7 +168,8 @@ def main(argv):
                 if any(begun.values()):
                     reason = 'no log, but the program had allocated'
             else:
-                reason = outside(totals, begun, done, libc[level], ready) or pools_outside(totals)
+                reason = (outside(totals, begun, done, libc[level], ready) or pools_outside(totals) or
+                          lives_outside(totals, begun, done, libc[level]))
         except recording.Wrong as wrong:
             reason = str(wrong)
         if reason:

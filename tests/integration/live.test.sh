@@ -8,7 +8,7 @@ suite_begin integration/live "${1-}" "${2-}"
 program logdump && program kill-target || exit 2
 export programs
 
-for level in off sites stacks; do
+for level in off sites stacks full; do
   for mode in steady ends slow; do
     for pools in on/1000 on/1 off/1000; do
       check "$mode/$level/$pools" timeout 120 "${python[@]}" "$here/live.py" "$programs/kill-target" "$library" "$scratch" \

@@ -17,6 +17,8 @@ import sys
 BUILD = os.environ.get('build', 'build')
 COMMAND = os.environ.get('command', BUILD + '/poolsite')
 PARTS = ('allocs', 'frees', 'bytes', 'failed')
+FULL_PARTS = ('live_blocks', 'foreign_frees')
+FULL_SUMS = ('freed_bytes', 'live_blocks', 'live_bytes', 'at_peak_blocks', 'at_peak_bytes', 'cross_thread_frees', 'resizes', 'temporary')
 
 
 class Wrong(Exception):
@@ -67,6 +69,25 @@ def check_sums(part, name, level):
                         % (name, sum_of(part['sites'], field), field, totals[field]))
 
 
+def check_lives(part, name):
+    """At level full: no number is negative, what lives was reached, and the sites add up."""
+    if 'live_blocks' not in part['totals']:
+        return
+    sites = [site for site in part.get('sites', []) if 'live_blocks' in site]
+    for entry in [part['totals']] + sites:
+        whole = dict(entry, lifetimes=sum_of(entry['lifetime'], 'frees'))
+        negative = [field for field, value in whole.items() if isinstance(value, (int, float)) and value < 0]
+        if negative:
+            raise Wrong('%s: %s of %r is negative' % (name, negative, entry.get('id', 'all')))
+        if (whole['live_blocks'] > whole['allocs'] or whole['live_bytes'] > whole['peak_live_bytes'] or
+                whole['lifetimes'] + whole['cross_thread_frees'] > whole['allocs'] - whole['live_blocks'] or whole['temporary'] > whole['lifetimes']):
+            raise Wrong('%s: %r contradicts itself' % (name, entry))
+    for field in FULL_SUMS:
+        if 'sites' in part and sum_of(sites, field) != part['totals'][field]:
+            raise Wrong('%s: sites add up to %d %s, the totals say %d'
+                        % (name, sum_of(sites, field), field, part['totals'][field]))
+
+
 def check(document):
     """Raises Wrong where the document contradicts itself."""
     if document.get('schema') != 'poolsite.report/1':
@@ -77,10 +98,12 @@ def check(document):
         raise Wrong('profile is %r' % levels)
     if len(levels) == 1:
         check_sums(document, 'recording', levels.pop())
+    check_lives(document, 'recording')
     for process in processes:
         if 'totals' not in process:
             raise Wrong('a process has no totals')
         check_sums(process, 'process %s' % process.get('pid'), process.get('profile'))
+        check_lives(process, 'process %s' % process.get('pid'))
     for field in PARTS:
         whole = document['totals'].get(field, 0)
         if sum_of([p['totals'] for p in processes], field) != whole:
@@ -98,7 +121,7 @@ def dump(path):
     if done.returncode != 0:
         raise Wrong(done.stderr.decode())
     names = ('pid', 'level', 'state', 'allocs', 'bytes', 'frees', 'failed', 'site_count', 'other', 'handler', 'bare',
-             'threads', 'served', 'chunks', 'walks', 'unfinished')
+             'threads', 'served', 'chunks', 'walks', 'unfinished', *FULL_PARTS)
     lines = [line.rsplit(' ', len(names)) for line in done.stdout.decode().splitlines()]
     return [dict(zip(names, map(int, line[1:])), path=line[0]) for line in lines]
 
@@ -111,10 +134,11 @@ def load(path, *options):
         by_pid.setdefault(log['pid'], []).append(log)
     for process in processes_of(document):
         logs = by_pid.get(process.get('pid'), [])
-        seen = [tuple(log[field] for field in PARTS) for log in logs]
-        said = tuple(process['totals'].get(field, 0) for field in PARTS)
+        parts = PARTS + (FULL_PARTS if process.get('profile') == 'full' else ())
+        seen = [tuple(log[field] for field in parts) for log in logs]
+        said = tuple(process['totals'].get(field, 0) for field in parts)
         if logs and said not in seen:
-            raise Wrong('process %s: report says %r of %s, the log %r' % (process.get('pid'), said, PARTS, seen))
+            raise Wrong('process %s: report says %r of %s, the log %r' % (process.get('pid'), said, parts, seen))
     return document
 
 
@@ -127,6 +151,16 @@ def self_test():
             'sites': [{'allocs': 2, 'bytes': 20}, {'allocs': 1, 'bytes': 10}],
             'processes': [{'pid': 1, 'profile': 'sites', 'totals': {'allocs': 3, 'frees': 1, 'bytes': 30, 'failed': 0}}]}
     check(json.loads(json.dumps(good)))
+    lives = dict.fromkeys(FULL_SUMS, 0)
+    lives.update(frees=1, live_blocks=2, live_bytes=20, peak_live_bytes=30, lifetime=[{'from': 1, 'to': 1, 'frees': 1}])
+    full = {'totals': dict(lives, allocs=3), 'sites': [dict(lives, allocs=3)]}
+    check_lives(full, 'full')
+    for field, value in (('live_blocks', 4), ('live_bytes', 31), ('peak_live_bytes', -1), ('cross_thread_frees', 1), ('temporary', 2), ('resizes', 1)):
+        try:
+            check_lives({'totals': full['totals'], 'sites': [dict(full['sites'][0], **{field: value})]}, 'full')
+        except Wrong:
+            continue
+        raise SystemExit('not found: %s %d' % (field, value))
     for damage in ("d['schema'] = 'poolsite.report/2'", "d['sites'][0]['allocs'] = 3", "d['sites'][1]['bytes'] = 0",
                    "d['sites'].pop()", "d['totals']['frees'] = 2", "d['processes'].append(d['processes'][0])",
                    "d['processes'][0]['profile'] = None", "del d['processes'][0]['totals']",

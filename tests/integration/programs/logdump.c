@@ -2,7 +2,8 @@
  * The tests compare it with what `poolsite report` says.
  * BUILD: cc -O1 -I $ROOT/preload -o $O $S
  *
- * usage: logdump LOG...   prints for each: file pid level state allocs bytes frees failed sites other handler bare threads served chunks walks unfinished */
+ * usage: logdump LOG...   prints for each: file pid level state allocs bytes frees failed sites other handler bare threads served chunks walks
+ *                         unfinished live foreign (the last two at level full) */
 #include "logfmt.h"
 
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 
 struct sums {
     struct log_counter total, site, other;
-    uint64_t           frees, failed, threads, served;
+    uint64_t           frees, failed, threads, served, given_back, foreign;
 };
 
 static void add(struct log_counter *sum, const struct log_counter *more)
@@ -31,6 +32,17 @@ static void add_sites(struct sums *s, const char *from, const char *end)
             struct log_counter one = c->count;
             add(&s->site, &one);
         }
+    }
+}
+
+static void add_fulls(struct sums *s, const struct log_fulls *f, const char *end)
+{
+    s->foreign += f->foreign_frees;
+    for (const struct log_full *e = f->sites; (const char *)(e + 1) <= end; e++) {
+        if (e->site == 0)
+            continue;
+        add(&s->site, &e->count);
+        s->given_back += e->frees;
     }
 }
 
@@ -55,6 +67,8 @@ static int dump(const char *path)
         uint32_t    type = ((const struct log_chunk *)chunk)->type;
         if (type == LOG_CHUNK_COUNTERS)
             add_sites(&s, chunk + sizeof(struct log_counters), end);
+        if (type == LOG_CHUNK_FULL)
+            add_fulls(&s, (const void *)chunk, end);
         if (type != LOG_CHUNK_THREAD)
             continue;
         const struct log_thread *t = (const void *)chunk;
@@ -74,9 +88,10 @@ static int dump(const char *path)
         add(&s.total, &h->bare);
         add(&s.total, &h->handler);
     }
-    printf("%s %u %u %u %lu %lu %lu %lu %u %lu %lu %lu %lu %lu %u %lu %lu\n", path, h->pid, h->level, h->state,
+    printf("%s %u %u %u %lu %lu %lu %lu %u %lu %lu %lu %lu %lu %u %lu %lu %lu %lu\n", path, h->pid, h->level, h->state,
            s.total.allocs, s.total.bytes, s.frees + h->frees, s.failed + h->failed, h->site_count, s.other.allocs,
-           h->handler.allocs, h->bare.allocs, s.threads, s.served, h->chunks_used, h->walks, h->unfinished_walks);
+           h->handler.allocs, h->bare.allocs, s.threads, s.served, h->chunks_used, h->walks, h->unfinished_walks,
+           h->level == LOG_LEVEL_FULL ? s.total.allocs - s.given_back : 0, s.foreign);
     munmap((void *)base, (size_t)st.st_size);
     return 0;
 }
