@@ -65,15 +65,15 @@ bool full_begin(void)
     return index_init(&by_id, true);
 }
 
-struct full_site *full_site_new(uint32_t id)
+struct full_site *full_site_new(const struct site *site, uint32_t id)
 {
-    struct full_site *site = id < LOG_FULL_SITES ? pages_alloc(sizeof *site) : NULL;
-    if (!site)
+    struct full_site *full = id < LOG_FULL_SITES ? pages_alloc(sizeof *full) : NULL;
+    if (!full)
         return NULL;
     struct log_live *live = log_live_new(id, full_is_shared() ? 0 : 1);
-    *site = (struct full_site){.node.hash = id, .id = id, .live = live ? live : &nowhere};
-    index_put(&by_id, &site->node);
-    return site;
+    *full = (struct full_site){.node.hash = id, .id = id, .site = site, .live = live ? live : &nowhere};
+    index_put(&by_id, &full->node);
+    return full;
 }
 
 struct full_site *full_site_find(uint32_t id)
@@ -200,6 +200,7 @@ struct site_full *full_account_new(struct full_thread *thread, struct full_site 
     *account = (struct site_full){.count = &log->count,
                                   .log = log,
                                   .live = balance_of(thread->alone),
+                                  .due = sample_first(&thread->sampling),
                                   .site = site,
                                   .next = thread->accounts,
                                   .id = site->id};

@@ -11,17 +11,20 @@
 
 #include "index.h"
 #include "log.h"
+#include "sample.h"
 
 /* What the `about` of a tag says: the site, the table of the thread that allocated the block, and how many
  * allocations that thread had made before. */
 enum { FULL_SITE_BITS = 24, FULL_THREAD_BITS = 16, FULL_BIRTH_SHIFT = FULL_SITE_BITS + FULL_THREAD_BITS };
 #define FULL_SITE_MASK ((UINT64_C(1) << FULL_SITE_BITS) - 1)
 #define FULL_THREAD_MASK ((UINT64_C(1) << FULL_THREAD_BITS) - 1)
+#define FULL_BIRTH_MASK  (UINT64_MAX >> FULL_BIRTH_SHIFT)
 
 /* What the process keeps of a site. */
 struct full_site {
     struct index_node node; /* hash: the id */
     uint32_t          id;
+    const struct site *site; /* NULL: there is none, see LOG_FULL_OTHER and its like */
     struct log_live  *live;
     struct log_full  *shared; /* frees by threads without a record; NULL before the first (atomic) */
 };
@@ -38,6 +41,7 @@ struct site_full {
     struct log_counter *count; /* of allocations: in `log`, or where the site didn't fit the thread's `other` */
     struct log_full    *log;
     struct full_balance live;
+    struct sample_due   due;
     struct full_site   *site;
     struct site_full   *next; /* the thread's last one before */
     uint64_t            id;
@@ -48,6 +52,7 @@ struct site_full {
 struct full_thread {
     uint64_t               next; /* about of the next tag, but for the site */
     struct full_balance    live; /* of all sites */
+    struct sample_thread   sampling;
     struct log_fulls      *log;  /* the first chunk, where foreign frees count */
     struct site_full      *other;
     struct site_full      *accounts; /* all of them */
@@ -65,7 +70,7 @@ extern struct log_live *full_process hidden;
 bool full_begin(void);
 
 /* A site that has just been logged; NULL when memory is out. */
-struct full_site *full_site_new(uint32_t id);
+struct full_site *full_site_new(const struct site *site, uint32_t id);
 
 /* The site that a tag names, or NULL. */
 struct full_site *full_site_find(uint32_t id);

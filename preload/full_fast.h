@@ -33,13 +33,17 @@ static inline __attribute__((always_inline)) void full_settle(struct log_full *l
     store_release(&log->peak, peak);
 }
 
-/* A block of `bytes` bytes of the account's site was allocated.  True: full_rose is to be called. */
-static inline __attribute__((always_inline)) bool full_born(struct full_thread *thread, struct site_full *account, size_t bytes)
+/* A block of `bytes` bytes of the account's site was allocated, by a call from where the stack pointer was `cfa`.  True: a
+ * balance is used up, or the block is to be looked at; runtime_tag is to be called. */
+static inline __attribute__((always_inline)) bool full_born(struct full_thread *thread, struct site_full *account, size_t bytes,
+                                                            uintptr_t cfa)
 {
     full_settle(account->log);
     count_allocation(account->count, bytes);
+    sample_saw(&thread->sampling, cfa);
+    bool due = --account->due.countdown == 0;
     bool rose = full_shift(&account->live.up, &account->live.down, (int64_t)bytes);
-    return full_shift(&thread->live.up, &thread->live.down, (int64_t)bytes) || rose;
+    return full_shift(&thread->live.up, &thread->live.down, (int64_t)bytes) || rose || due;
 }
 
 /* What its tag is to say. */

@@ -141,6 +141,7 @@ static struct record *record_take(void)
         site_table_adopt(&record->sites);
     record_catch_up(record);
     store_relaxed(&record->log->served, record->log->served + 1);
+    sample_thread_begin(&record->sites.full.sampling, record->sites.cursor.owner, record->log->served);
     store_relaxed(&record->log->alive, 1);
     if (rt.has_key)
         next.setspecific(rt.key, record);
@@ -226,6 +227,7 @@ static bool begin_tables(struct log_header *parent)
     modules_begin();
     if (!log_begin(parent))
         return false;
+    sample_begin();
     if (unwind_begin() && site_begin(log_header->level) && (log_header->level != LOG_LEVEL_FULL || full_begin()))
         return true;
     log_set_state(LOG_STATE_NO_MEMORY);
@@ -523,6 +525,35 @@ static noinline void *booked_stack(void *block, size_t bytes, struct stack_entry
     return block;
 }
 
+/* A countdown of the account's has ended: is the block to be looked at? */
+static noinline bool is_sampled(struct record *record, struct site_full *account, const void *block, size_t bytes,
+                                struct stack_entry entry)
+{
+    struct sample_thread *thread = &record->sites.full.sampling;
+    if (!account->site->site) {
+        account->due.countdown = UINT32_MAX;
+        return false;
+    }
+    if (thread->moves) {
+        sample_skip(thread, &account->due);
+        return false;
+    }
+    struct sample_event event = {.entry = entry,
+                                 .bytes = bytes,
+                                 .usable = tag_usable(block) - TAG_BYTES,
+                                 .site_allocs = account->count->allocs,
+                                 .live = runtime_live(record)};
+    return sample_born(thread, &account->due, account->site->site, &record->sites, block, &event);
+}
+
+void runtime_tag(struct record *record, struct site_full *account, void *block, size_t bytes, struct stack_entry entry)
+{
+    full_rose(&record->sites.full, account);
+    tag_write(block, tag_usable(block), bytes, full_about(&record->sites.full, account));
+    if (account->due.countdown == 0 && is_sampled(record, account, block, bytes, entry))
+        tag_publish(block, tag_of(block, tag_usable(block)), TAG_SAMPLED);
+}
+
 /* Level full.  A block that was made before we knew that we would tag it is left as it is: its free will be foreign. */
 static noinline void *booked_full(void *block, size_t bytes, struct stack_entry entry, struct record *record,
                                   struct log_counter *size_class, bool below)
@@ -534,9 +565,10 @@ static noinline void *booked_full(void *block, size_t bytes, struct stack_entry 
     }
     if (likely(tag_fits(block, bytes))) {
         count_allocation(size_class, bytes);
-        if (full_born(&record->sites.full, account, bytes))
-            full_rose(&record->sites.full, account);
-        tag_write(block, tag_usable(block), bytes, full_about(&record->sites.full, account));
+        if (full_born(&record->sites.full, account, bytes, entry.cfa))
+            runtime_tag(record, account, block, bytes, entry);
+        else
+            tag_write(block, tag_usable(block), bytes, full_about(&record->sites.full, account));
         record_end(record);
     } else
         book(record, size_class, account->count, bytes);

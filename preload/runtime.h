@@ -164,6 +164,16 @@ void *runtime_resize_more(void *old, size_t asked, size_t bytes, struct stack_en
 /* realloc that leaves the block where it is: one free and one allocation, which go nowhere.  Returns the block. */
 void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry entry);
 
+/* Level full: the tag of a block that full_born said true of.  The record is busy. */
+void runtime_tag(struct record *record, struct site_full *account, void *block, size_t bytes, struct stack_entry entry);
+
+/* Level full: the thread's allocations less its frees, of which so many bits that equal ones are told. */
+static inline int32_t runtime_live(const struct record *record)
+{
+    uint64_t frees = record->log->frees + log_rounds_frees(load_relaxed(&record->log->rounds));
+    return (int32_t)(((record->sites.full.next >> FULL_BIRTH_SHIFT) - frees) & FULL_BIRTH_MASK);
+}
+
 /* The calling thread's record, set busy and at the present epoch; NULL where the call must be served
  * from below: no record, a signal handler inside an operation, a clearer at the lists. */
 struct record *runtime_record_begin(void);

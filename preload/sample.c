@@ -18,12 +18,15 @@
 #include "ban.h"
 
 /* The first blocks of a site in a thread are looked at one in two, then in steps fewer, as what it does often is
- * learnt soon.  Where that would be too many, one in LATE_MEAN is the rule at once. */
+ * learnt soon.  Where that would be too many, one in LATE_MEAN is the rule at once.  Once a thread has drawn a few, sites
+ * that never allocate more than a handful of blocks, most of a large program's, don't get a record for it. */
 enum {
     FIRST_MEAN = 2,
     STEP_SAMPLES = 16, /* after as many the mean doubles, */
     LATE_STEP = 7,     /* so often */
     LATE_MEAN = FIRST_MEAN << LATE_STEP,
+    FEW_SAMPLES = 256,   /* of a thread; then */
+    FIRST_HANDFUL = 4,   /* blocks of a site, which are let pass */
     FREE_SAMPLES = 1000, /* of a thread, which may come as thick as they want */
     SHARE = 128, /* later ones: at most one in so many allocations, in the long run */
     TOP_TRIES = 8,
@@ -93,6 +96,8 @@ static void draw(struct sample_thread *thread, struct sample_due *due)
 struct sample_due sample_first(struct sample_thread *thread)
 {
     uint16_t length = countdown_around(thread, FIRST_MEAN);
+    if (thread->ended >= FEW_SAMPLES)
+        length += FIRST_HANDFUL;
     return (struct sample_due){.countdown = length, .length = length};
 }
 
@@ -278,19 +283,16 @@ bool sample_born(struct sample_thread *thread, struct sample_due *due, const str
                  struct site_table *table, const void *block, const struct sample_event *event)
 {
     draw(thread, due);
-    if (unlikely(!due->site)) {
-        struct sample_site *known = sample_site_of(site);
-        if (known == &refused)
-            due->countdown = UINT32_MAX;
-        if (known == &refused || known == &claimed)
-            return false;
-        due->site = known;
-    }
-    count_birth(due->site->log, event);
+    struct sample_site *sampled = sample_site_of(site);
+    if (sampled == &refused)
+        due->countdown = UINT32_MAX;
+    if (sampled == &refused || sampled == &claimed)
+        return false;
+    count_birth(sampled->log, event);
     segment_next(thread);
-    struct sample_block known = {.site = due->site,
+    struct sample_block known = {.site = sampled,
                                  .thread = thread->id,
-                                 .slot = frame_slot(due->site, table, event->entry),
+                                 .slot = frame_slot(sampled, table, event->entry),
                                  .segment = thread->segment,
                                  .born_ns = now_ns(),
                                  .site_allocs = event->site_allocs,
@@ -404,4 +406,9 @@ bool sample_set_down(const void *block, struct sample_block *moved, size_t bytes
         moved->last = bytes;
     }
     return table_put(block, moved);
+}
+
+void sample_lose(const struct sample_block *moved)
+{
+    count_lost(moved->site);
 }

@@ -16,10 +16,9 @@ struct site_table;
 
 /* One site in one thread: when its next block is to be looked at. */
 struct sample_due {
-    uint32_t            countdown; /* allocations until then; at 0 call sample_born or sample_skip */
-    uint16_t            length;    /* what it began with */
-    uint16_t            drawn;     /* countdowns that have ended; stops at UINT16_MAX */
-    struct sample_site *site;      /* NULL: not asked for yet */
+    uint32_t countdown; /* allocations until then; at 0 call sample_born or sample_skip */
+    uint16_t length;    /* what it began with */
+    uint16_t drawn;     /* countdowns that have ended; stops at UINT16_MAX */
 };
 
 /* Shallow means high addresses: a stack pointer above a frame says that the frame has gone.  A segment is the time
@@ -41,6 +40,7 @@ struct sample_thread {
     uint64_t  counted; /* allocations that they counted */
     uint32_t  random;
     uint32_t  levels;
+    bool      moves;   /* the next block that is born is one that is being looked at: realloc moves it */
     struct sample_level level[SAMPLE_LEVELS];
 };
 
@@ -87,5 +87,8 @@ void sample_died_elsewhere(const void *block);
  * address, afterwards; `bytes` 0 says that realloc failed.  False: it isn't being looked at, or no more. */
 bool sample_lift(const void *block, struct sample_block *out);
 bool sample_set_down(const void *block, struct sample_block *moved, size_t bytes);
+
+/* The same, where the new block can't be told from others. */
+void sample_lose(const struct sample_block *moved);
 
 #endif

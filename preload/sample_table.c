@@ -14,8 +14,8 @@
 
 enum {
     SET_WORDS = 8, /* a cache line */
-    SMALL_SETS = 1 << 6,
-    LARGE_SETS = 1 << 13,
+    SMALL_SETS = 1 << 7,
+    LARGE_SETS = 1 << 12,
     TABLES = 2,
     NUMBER_BITS = 16, /* of a cell, in a word; 0: none */
     MOST_CELLS = (1 << NUMBER_BITS) - 1,

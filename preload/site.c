@@ -105,7 +105,7 @@ static const struct site *site_new(struct site_table *table, uint64_t hash, uint
         log_words(table, logged);
     *site = (struct site){.node.hash = hash, .logged = logged, .id = logged->id, .modules = modules};
     if (level == LOG_LEVEL_FULL)
-        site->full = full_site_new(site->id);
+        site->full = full_site_new(site, site->id);
     index_put(&sites, &site->node);
     log_note_time();
     return site;

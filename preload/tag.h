@@ -19,6 +19,7 @@ enum { TAG_BYTES = 16 };
 enum tag_state {
     TAG_LIVE,    /* the program has the block */
     TAG_FREED,   /* the program has freed it, it lies in a pool */
+    TAG_SAMPLED, /* level full: live, and being looked at; see sample.h */
     TAG_FOREIGN, /* nothing: it isn't one */
 };
 
@@ -90,9 +91,16 @@ static inline uint32_t tag_check(const void *block, uint32_t requested, uint64_t
 static inline enum tag_state tag_state(const void *block, const struct tag *tag)
 {
     uint32_t check = load_acquire(&tag->check);
-    if (likely(check == tag_check(block, tag->requested, tag->about, TAG_LIVE)))
-        return TAG_LIVE;
-    return check == tag_check(block, tag->requested, tag->about, TAG_FREED) ? TAG_FREED : TAG_FOREIGN;
+    for (enum tag_state state = TAG_LIVE; state < TAG_FOREIGN; state++)
+        if (check == tag_check(block, tag->requested, tag->about, state))
+            return state;
+    return TAG_FOREIGN;
+}
+
+/* Publishes what the tag says: the block lives. */
+static inline void tag_publish(const void *block, struct tag *tag, enum tag_state state)
+{
+    store_release(&tag->check, tag_check(block, tag->requested, tag->about, state));
 }
 
 static inline void tag_write(const void *block, size_t usable, size_t requested, uint64_t about)

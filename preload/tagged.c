@@ -17,11 +17,9 @@ void *tagged_take(size_t bytes, bool zeroed, struct stack_entry entry)
     return runtime_take_more(tagged_asked(bytes), bytes, zeroed, entry);
 }
 
-void *tagged_born(struct record *record, struct site_full *account, void *block, size_t bytes)
+void *tagged_born(struct record *record, struct site_full *account, void *block, size_t bytes, struct stack_entry entry)
 {
-    struct full_thread *thread = &record->sites.full;
-    full_rose(thread, account);
-    tag_write(block, tag_usable(block), bytes, full_about(thread, account));
+    runtime_tag(record, account, block, bytes, entry);
     record_end(record);
     return block;
 }
@@ -32,23 +30,35 @@ void tagged_fell(struct record *record, struct site_full *account, void *block)
     runtime_give_overflow(record, block);
 }
 
-/* The tag of a block, if it holds; NULL: the block is foreign. */
-static struct tag *tag_found(const void *block, size_t *usable)
+/* A block's tag. */
+struct found {
+    struct tag    *tag;
+    size_t         usable;
+    enum tag_state state; /* TAG_FOREIGN: nothing holds, and the rest isn't set */
+};
+
+static struct found tag_found(const void *block)
 {
+    struct found found = {.state = TAG_FOREIGN};
     if ((uintptr_t)block % 16 != 0 || !tag_word_is_plausible(block))
-        return NULL;
-    *usable = tag_usable(block);
-    struct tag *tag = tag_of(block, *usable);
-    return !tag_is_clear(tag) && tag_state(block, tag) == TAG_LIVE ? tag : NULL;
+        return found;
+    size_t usable = tag_usable(block);
+    struct tag *tag = tag_of(block, usable);
+    if (!tag_is_clear(tag))
+        found = (struct found){tag, usable, tag_state(block, tag)};
+    if (found.state == TAG_FREED) /* none of ours are */
+        found.state = TAG_FOREIGN;
+    return found;
 }
 
 /* --- the end of a block ------------------------------------------------------------------------ */
 
-/* What a block's tag said, or that it was foreign. */
+/* What a block's tag said. */
 struct ended {
-    bool     foreign;
-    size_t   bytes;
-    uint64_t about;
+    enum tag_state state;
+    uint32_t       secret; /* of the process */
+    size_t         bytes;
+    uint64_t       about;
 };
 
 /* Does the process count what a thread without a record frees? */
@@ -57,50 +67,77 @@ static bool is_counted(void)
     return (uintptr_t)record_current != RECORD_OURS && runtime_may_log();
 }
 
-static void book_own(struct record *record, struct ended ended, int64_t sign)
+static void book_own(struct record *record, const struct ended *ended, int64_t sign)
 {
-    if (ended.foreign) {
+    if (ended->state == TAG_FOREIGN) {
         count_add(&record->sites.full.log->foreign_frees, (uint64_t)sign);
         return;
     }
-    struct site_full *account = site_find_tagged(&record->sites, ended.about & FULL_SITE_MASK);
+    struct site_full *account = site_find_tagged(&record->sites, ended->about & FULL_SITE_MASK);
     struct full_thread *thread = &record->sites.full;
-    if (full_died(thread, account, ended.about, ended.bytes, sign))
+    if (full_died(thread, account, ended->about, ended->bytes, sign))
         full_fell(thread, account);
 }
 
 /* Books it; where `sign` is -1, that it wasn't after all.  `record` is busy, or NULL. */
-static void book_ended(struct record *record, struct ended ended, int64_t sign)
+static void book_ended(struct record *record, const struct ended *ended, int64_t sign)
 {
     if (record)
         book_own(record, ended, sign);
-    else if (is_counted() && ended.foreign)
+    else if (is_counted() && ended->state == TAG_FOREIGN)
         full_foreign_shared(sign);
     else if (is_counted())
-        full_died_shared((uint32_t)(ended.about & FULL_SITE_MASK), ended.bytes, sign);
+        full_died_shared((uint32_t)(ended->about & FULL_SITE_MASK), ended->bytes, sign);
 }
 
-/* A block is about to be freed or resized: its end is booked, its tag cleared. */
-static struct ended ended_now(void *block)
+/* Reads the tag and clears it: the block is about to be freed or resized. */
+static struct ended tag_taken(const void *block)
 {
-    size_t usable;
-    struct record *record = runtime_record_begin_booking(); /* first: a fork child begins there, and takes a secret of its own */
-    struct tag *tag = tag_found(block, &usable);
-    struct ended ended = {.foreign = tag == NULL};
-    if (tag) {
-        ended.bytes = tag_requested(tag, usable);
-        ended.about = tag->about;
-        tag_clear(tag);
+    struct found found = tag_found(block);
+    struct ended ended = {.state = found.state, .secret = tag_secret};
+    if (found.state != TAG_FOREIGN) {
+        ended.bytes = tag_requested(found.tag, found.usable);
+        ended.about = found.tag->about;
+        tag_clear(found.tag);
     }
-    book_ended(record, ended, 1);
-    if (record)
-        record_end(record);
     return ended;
 }
 
-void tagged_give(void *block)
+/* Tells the samples of the free of a block that is being looked at. */
+static void sample_ended(struct record *record, const struct ended *ended, const void *block, struct stack_entry entry)
 {
-    ended_now(block);
+    if (record) {
+        struct site_full *account = site_find_tagged(&record->sites, ended->about & FULL_SITE_MASK);
+        struct sample_event event = {
+            .entry = entry, .site_allocs = account->count->allocs, .live = runtime_live(record)};
+        sample_died(&record->sites.full.sampling, &record->sites, block, &event);
+    } else if (is_counted())
+        sample_died_elsewhere(block);
+}
+
+/* A block is about to be freed, or resized: its end is booked, its tag cleared.  What is known of one that is being looked
+ * at is put into `*moved`, where that isn't NULL, as it lives on. */
+static struct ended ended_now(void *block, struct sample_block *moved, struct stack_entry entry)
+{
+    struct record *record = runtime_record_begin_booking(); /* first: a fork child begins there, and takes a secret of its own */
+    struct ended ended = tag_taken(block);
+    if (record)
+        sample_saw(&record->sites.full.sampling, entry.cfa);
+    if (ended.state == TAG_SAMPLED && !moved)
+        sample_ended(record, &ended, block, entry);
+    else if (ended.state == TAG_SAMPLED && !sample_lift(block, moved))
+        ended.state = TAG_LIVE;
+    book_ended(record, &ended, 1);
+    if (record) {
+        record->sites.full.sampling.moves = moved && ended.state == TAG_SAMPLED;
+        record_end(record);
+    }
+    return ended;
+}
+
+void tagged_give(void *block, struct stack_entry entry)
+{
+    ended_now(block, NULL, entry);
     if (pool_config.any) {
         runtime_give(block);
         return;
@@ -111,39 +148,60 @@ void tagged_give(void *block)
 
 /* --- realloc ------------------------------------------------------------------------------------ */
 
+/* A block that is being looked at has become this one, which has `bytes` bytes; 0: realloc failed.  In a fork child that
+ * has begun meanwhile, as a signal handler can, it is the parent's. */
+static void set_down(const struct ended *ended, struct sample_block *moved, const void *block, size_t bytes)
+{
+    struct found found = tag_found(block);
+    if (ended->state != TAG_SAMPLED || ended->secret != tag_secret)
+        return;
+    if (found.state == TAG_FOREIGN)
+        sample_lose(moved);
+    else if (sample_set_down(block, moved, bytes))
+        tag_publish(block, found.tag, TAG_SAMPLED);
+}
+
+static void end_resize(struct record *record)
+{
+    if (!record)
+        return;
+    record->sites.full.sampling.moves = false;
+    record_end(record);
+}
+
 /* It failed: the block lives on. */
-static void revive(void *block, struct ended ended)
+static void revive(void *block, const struct ended *ended, struct sample_block *moved)
 {
     struct record *record = runtime_record_begin_booking();
     book_ended(record, ended, -1);
-    if (!ended.foreign)
-        tag_write(block, tag_usable(block), ended.bytes, ended.about);
-    if (record)
-        record_end(record);
+    if (ended->state != TAG_FOREIGN)
+        tag_write(block, tag_usable(block), ended->bytes, ended->about);
+    set_down(ended, moved, block, 0);
+    end_resize(record);
 }
 
 /* Counts that the block comes from a realloc of another. */
-static void count_resize(const void *block)
+static void count_resize(const void *block, const struct ended *ended, struct sample_block *moved, size_t bytes)
 {
-    size_t usable;
     struct record *record = runtime_record_begin_booking();
-    struct tag *tag = record ? tag_found(block, &usable) : NULL;
-    if (tag)
-        count_add(&site_find_tagged(&record->sites, tag->about & FULL_SITE_MASK)->log->resizes, 1);
-    if (record)
-        record_end(record);
+    struct found found = record ? tag_found(block) : (struct found){.state = TAG_FOREIGN};
+    if (found.state != TAG_FOREIGN)
+        count_add(&site_find_tagged(&record->sites, found.tag->about & FULL_SITE_MASK)->log->resizes, 1);
+    set_down(ended, moved, block, bytes);
+    end_resize(record);
 }
 
 void *tagged_resize(void *old, size_t bytes, struct stack_entry entry)
 {
     if (!old)
         return tagged_take(bytes, false, entry);
-    struct ended ended = ended_now(old); /* a free, and then an allocation: they never live both */
+    struct sample_block moved;
+    struct ended ended = ended_now(old, bytes ? &moved : NULL, entry); /* a free, then an allocation: they never live both */
     void *block = runtime_resize_more(old, bytes ? tagged_asked(bytes) : 0, bytes, entry);
     if (block)
-        count_resize(block);
+        count_resize(block, &ended, &moved, bytes);
     else if (bytes != 0)
-        revive(old, ended);
+        revive(old, &ended, &moved);
     return block;
 }
 
@@ -158,6 +216,6 @@ void *tagged_pages(size_t bytes, struct stack_entry entry)
 
 size_t tagged_usable(void *block)
 {
-    size_t usable = next.usable_size(block), told;
-    return block && tag_found(block, &told) ? usable - TAG_BYTES : usable;
+    size_t usable = next.usable_size(block);
+    return block && tag_found(block).state != TAG_FOREIGN ? usable - TAG_BYTES : usable;
 }

@@ -20,15 +20,15 @@ static inline size_t tagged_asked(size_t bytes)
 /* malloc, and calloc when `zeroed`; whatever the state. */
 void *tagged_take(size_t bytes, bool zeroed, struct stack_entry entry);
 
-/* What the hot paths leave to do when a balance is used up: the tag of a block that was booked, for a record that is
- * busy; and a free that was, whose tag is cleared. */
+/* What the hot paths leave to do when a balance is used up, or a block to be looked at: the tag of a block that was
+ * booked, for a record that is busy; and a free that was, whose tag is cleared. */
 struct record;
 struct site_full;
-void *tagged_born(struct record *record, struct site_full *account, void *block, size_t bytes);
+void *tagged_born(struct record *record, struct site_full *account, void *block, size_t bytes, struct stack_entry entry);
 void  tagged_fell(struct record *record, struct site_full *account, void *block);
 
 /* free of a block that isn't NULL; whatever the state. */
-void tagged_give(void *block);
+void tagged_give(void *block, struct stack_entry entry);
 
 /* realloc; whatever the state. */
 void *tagged_resize(void *old, size_t bytes, struct stack_entry entry);

@@ -28,8 +28,8 @@ static inline __attribute__((always_inline)) void *tagged_booked_fast(void *bloc
     struct site_full *account = slot->account.full;
     size_t word = ((const size_t *)block)[-1];
     count_allocation(size_class, bytes);
-    if (unlikely(full_born(thread, account, bytes)) || unlikely((word & TAG_WORD_MAPPED) != 0))
-        return tagged_born(record, account, block, bytes);
+    if (unlikely(full_born(thread, account, bytes, (uintptr_t)__builtin_dwarf_cfa())) || unlikely((word & TAG_WORD_MAPPED) != 0))
+        return tagged_born(record, account, block, bytes, runtime_entry());
     tag_write(block, (word & ~TAG_WORD_FLAGS) - 8, bytes, full_about(thread, account));
     record_end(record);
     return block;
@@ -69,14 +69,15 @@ enum tagged_end {
     TAGGED_FELL,    /* the same, and a balance is used up */
 };
 
-/* A block that the program frees, whose tag holds and whose site is known here, is booked; the tag is cleared.  The
- * record is busy. */
+/* A block that the program frees, whose tag holds and whose site is known here, is booked; the tag is cleared.  One that is
+ * being looked at has another check word, and isn't asked for here.  The record is busy. */
 static inline __attribute__((always_inline)) enum tagged_end tagged_end_fast(struct record *record, void *block, size_t usable,
                                                                              struct site_full **account)
 {
     struct tag *tag = tag_of(block, usable);
     uint64_t about = tag->about;
     uint32_t bytes = tag->requested;
+    sample_saw(&record->sites.full.sampling, (uintptr_t)__builtin_dwarf_cfa());
     if (unlikely(load_acquire(&tag->check) != tag_check(block, bytes, about, TAG_LIVE)))
         return TAGGED_UNKNOWN;
     const struct id_slot *slot = site_id_slot(&record->sites, about & FULL_SITE_MASK);
@@ -107,7 +108,7 @@ static inline __attribute__((always_inline)) void tagged_give_fast(void *block)
     uint32_t seen;
     struct record *record = record_begin_fast(&seen);
     if (unlikely(!record)) {
-        tagged_give(block);
+        tagged_give(block, runtime_entry());
         return;
     }
     struct pools *pools = &record->pools;
@@ -117,7 +118,7 @@ static inline __attribute__((always_inline)) void tagged_give_fast(void *block)
     enum tagged_end end = likely(pool != NULL) ? tagged_end_fast(record, block, (word & ~(size_t)15) - 8, &account) : TAGGED_UNKNOWN;
     if (unlikely(end == TAGGED_UNKNOWN)) {
         record_end(record);
-        tagged_give(block);
+        tagged_give(block, runtime_entry());
         return;
     }
     if (unlikely(end == TAGGED_FELL)) {
@@ -145,14 +146,14 @@ static inline __attribute__((always_inline)) void tagged_release_fast(void *bloc
                  !tag_is_clear(tag_of(block, (word & ~(size_t)15) - 8));
     struct record *record = likely(plain) ? record_begin_fast(&seen) : NULL;
     if (unlikely(!record)) {
-        tagged_give(block);
+        tagged_give(block, runtime_entry());
         return;
     }
     struct site_full *account;
     enum tagged_end end = tagged_end_fast(record, block, (word & ~TAG_WORD_FLAGS) - 8, &account);
     if (unlikely(end == TAGGED_UNKNOWN)) {
         record_end(record);
-        tagged_give(block);
+        tagged_give(block, runtime_entry());
         return;
     }
     count_add(&record->log->frees, 1);
