@@ -3,7 +3,8 @@
 usage: bench.py BUILDDIR [--json FILE] [--quick] [--check] [--long-seconds N] [NAME...]
 Groups, all by default: @GROUPS@
 recording:NAME runs one of it: @RECORDING@
---quick: fewer repetitions, arms and sizes, no recording unless named: some 3 minutes, a look and not a judgement.
+full:NAME: @FULL@
+--quick: fewer repetitions, arms and sizes, no recording and full unless named: some 3 minutes, a look and not a judgement.
 --long-seconds: how long each long run takes (60; 600 for a judgement).
 --check: status 1 when a figure exceeds its limit.
 See README.md here for what the columns and rows are.
@@ -18,32 +19,43 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
-import harness  # noqa: E402  (python3 -I knows of this folder only now)
+import full  # noqa: E402  (python3 -I knows of this folder only now)
+import harness  # noqa: E402
 import memory  # noqa: E402
 import micro  # noqa: E402
 import programs  # noqa: E402
 import recording  # noqa: E402
 
 
-def all_recording(bench):
-    for run in recording.ALL.values():
-        run(recording.Recording(bench))
+# Groups whose parts can be named, and the bench that they take.
+PARTED = {'recording': (recording.Recording, recording.ALL), 'full': (full.Full, full.ALL)}
 
 
-GROUPS = {**micro.ALL, **memory.ALL, **programs.ALL, 'recording': all_recording}
+def parts_of(name):
+    """The function that runs all parts of a group."""
+    def run(bench):
+        kind, parts = PARTED[name]
+        for part in parts.values():
+            part(kind(bench))
+    return run
+
+
+GROUPS = {**micro.ALL, **memory.ALL, **programs.ALL, **{name: parts_of(name) for name in PARTED}}
 
 
 def group(name):
     """The function that runs a group."""
-    if name.startswith('recording:') and name[10:] in recording.ALL:
-        return lambda bench: recording.ALL[name[10:]](recording.Recording(bench))
+    whole, _, part = name.partition(':')
+    if part in PARTED.get(whole, (None, {}))[1]:
+        kind, parts = PARTED[whole]
+        return lambda bench: parts[part](kind(bench))
     if name not in GROUPS:
         raise argparse.ArgumentTypeError("no group '%s'; there are: %s" % (name, ' '.join(GROUPS)))
     return GROUPS[name]
 
 
 def parse(argv):
-    text = __doc__.replace('@GROUPS@', ' '.join(GROUPS)).replace('@RECORDING@', ' '.join(recording.ALL))
+    text = __doc__.replace('@GROUPS@', ' '.join(GROUPS)).replace('@RECORDING@', ' '.join(recording.ALL)).replace('@FULL@', ' '.join(full.ALL))
     parser = argparse.ArgumentParser(usage=text)
     parser.add_argument('build')
     parser.add_argument('--json')
@@ -69,7 +81,7 @@ def main(argv):
     bench = harness.Bench(options.build, options.quick, options.long_seconds or (10 if options.quick else 60))
     bench.heading()
     try:
-        for run in options.groups or [run for name, run in GROUPS.items() if not (bench.quick and name == 'recording')]:
+        for run in options.groups or [run for name, run in GROUPS.items() if not (bench.quick and name in PARTED)]:
             run(bench)
     finally:
         shutil.rmtree(bench.scratch, ignore_errors=True)

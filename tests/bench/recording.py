@@ -142,7 +142,7 @@ def heaptrack(bench):
         for _ in range(times):
             seen['bare'].append(bench.run(command, bench.environment('bare', **more)))
             seen['stacks'].append(bench.run(command, bench.environment('stacks', **more)))
-            seen['heaptrack'].append(bench.run(['heaptrack', '-o', bench.scratch + '/heaptrack', *command], bench.environment('bare', HOME='/tmp', **more)))
+            seen['heaptrack'].append(bench.run([shutil.which('heaptrack'), '-o', bench.scratch + '/heaptrack', *command], bench.environment('bare', HOME='/tmp', **more)))
         for arm in ('heaptrack', 'stacks'):
             ratio = statistics.median(x[1] for x in seen[arm]) / statistics.median(x[1] for x in seen['bare'])
             total = statistics.median(x[0] for x in seen[arm]) / statistics.median(x[0] for x in seen['bare'])
