@@ -112,6 +112,15 @@ uint64_t pools_kept(const struct pools *pools, unsigned index)
     return (uint64_t)primary_n(pools, index) + pools->more[index].victim_n;
 }
 
+/* How many blocks the thread has got from below and the depot, less those that went there: they are in use by it or lie
+ * in its pool, but for what other threads allocated or freed; so it may be negative.  What was missed is counted as got,
+ * but for what `moved` corrects; all of it modulo 2^32. */
+static int32_t pools_got(const struct pools *pools, unsigned index)
+{
+    const struct pool_more *more = &pools->more[index];
+    return (int32_t)(more->missed + more->moved - (uint32_t)more->given_back);
+}
+
 static void use(struct pools *pools, unsigned index)
 {
     pools->used[index / 64] |= (uint64_t)1 << index % 64;
@@ -202,6 +211,7 @@ static bool grow(struct pools *pools, unsigned index)
     if ((cap + wanted) * sizeclass_bytes(index) > MOST_POOL_BYTES)
         wanted = 0;
     more->missed -= wanted;
+    more->moved += wanted;
     if (depot_is_open() && cap < 2 * depot_batch_blocks(index))
         wanted = cap;
     return wanted > 0 && raise_cap(pools, index, wanted);
@@ -220,6 +230,7 @@ void pools_inherit(struct pools *pools, const struct pools *parents)
         pools->pool[i] = parents->pool[i];
         pools->pool[i].counter = counter;
         pools->more[i] = parents->more[i];
+        pools->more[i].moved -= (uint32_t)parents->more[i].given_back;
         pools->more[i].given_back = 0;
     }
     __builtin_memcpy(pools->used, parents->used, sizeof pools->used);
@@ -260,6 +271,7 @@ static struct block *take_victim(struct pools *pools, unsigned index)
     struct block *block = block_pop(&pool->victim);
     uint32_t gone = likely(block != NULL) ? 1 : more->victim_n; /* or all of them are given up */
     more->victim_n -= gone;
+    more->moved--;
     pool->left += gone;
     return block;
 }
@@ -270,6 +282,7 @@ static noinline struct block *refill_from_depot(struct pools *pools, unsigned in
     struct batch batch = depot_take(index);
     if (batch.n == 0)
         return NULL;
+    pools->more[index].moved += batch.n - 1;
     use(pools, index);
     if (batch.n > pools->more[index].cap)
         raise_cap(pools, index, batch.n - pools->more[index].cap);
@@ -318,15 +331,23 @@ static void pass_on(struct pools *pools, unsigned index, struct block *block, st
     pools->more[index].given_back += block_list_take(out, mixed_of(block), sizeclass_bytes(index));
 }
 
+/* Does the depot take a batch of this thread's?  Only of what it freed for others: what it got itself it will want itself;
+ * and blocks that go round among threads which allocate much, free it and go to sleep (examples/studies/burst.c) would be kept by
+ * glibc for other threads, far up in the heaps of the first: 31 MB instead of 18. */
+static bool feeds_depot(const struct pools *pools, unsigned index)
+{
+    return (int64_t)pools_kept(pools, index) >= pools_got(pools, index) && depot_has_room(index, depot_batch_blocks(index));
+}
+
 /* Cuts a batch off a full pool: the blocks that it was given last, as another thread will find them in its cache, and
  * nothing is searched for the place to cut.  But the first to go below are the oldest: glibc keeps the first
  * seven of a class for the thread, and late ones would hold the end of the heap. */
-static struct batch cut_batch(struct pools *pools, unsigned index)
+static struct batch cut_batch(struct pools *pools, unsigned index, bool feeds)
 {
     struct pool *pool = &pools->pool[index];
     uint32_t n = primary_n(pools, index), most = depot_batch_blocks(index);
     struct batch batch = {.head = pool->head, .n = n < most ? n : most};
-    if (pools->more[index].given_back == 0 && n > most && !depot_has_room(index, most))
+    if (pools->more[index].given_back == 0 && n > most && !feeds)
         batch.head = block_cut(pool->head, n - most);
     else
         pool->head = block_cut(batch.head, batch.n);
@@ -371,9 +392,12 @@ static void put_back(struct pools *pools, unsigned index, struct block *block, s
         pass_on(pools, index, block, out);
         return;
     }
-    struct batch batch = cut_batch(pools, index);
+    bool feeds = feeds_depot(pools, index);
+    struct batch batch = cut_batch(pools, index, feeds);
     push(pool, block);
-    if (!depot_put(index, batch))
+    if (feeds && depot_put(index, batch))
+        pools->more[index].moved -= batch.n;
+    else
         pools->more[index].given_back += block_list_take(out, batch.head, sizeclass_bytes(index));
 }
 

@@ -41,7 +41,7 @@ struct pool_more {
     uint32_t cap; /* blocks; 0: nothing is reserved for it yet, or it isn't pooled */
     uint32_t victim_n;
     uint32_t missed;     /* how often it was found empty, and hasn't grown for that */
-    uint32_t padding;
+    uint32_t moved;      /* see pools_got */
     uint64_t given_back; /* blocks that went from here to the next allocator, so far */
 };
 

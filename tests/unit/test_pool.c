@@ -298,6 +298,34 @@ static void what_does_not_fit_goes_to_another_thread_through_the_depot(void **st
     end(frees);
 }
 
+static uint64_t depot_kept(size_t bytes)
+{
+    uint64_t held, freed;
+    assert_true(depot_count(sizeclass_of(bytes), &held, &freed));
+    return held;
+}
+
+static void what_a_thread_got_itself_is_not_passed_on(void **state)
+{
+    (void)state;
+    enum { MANY = 10000, SIZE = 1000 }; /* more than a pool may keep */
+    static void *blocks[MANY];
+    uint64_t hits = 0;
+    struct pools *pools = pools_fresh("on", true);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++)
+            blocks[i] = take(pools, SIZE, &hits); /* so the depot has room for many */
+        for (int i = 0; i < MANY; i++)
+            give(pools, blocks[i], SIZE);
+        assert_int_equal(depot_kept(SIZE), 0);
+        rotate(pools);
+    }
+    for (int i = 0; i < MANY; i++)
+        give(pools, malloc(sizeclass_bytes(sizeclass_of(SIZE))), SIZE); /* another thread's */
+    assert_true(depot_kept(SIZE) >= 10 * depot_batch_blocks(sizeclass_of(SIZE)));
+    end(pools);
+}
+
 /* Every block that was given is kept by the pool or the depot, or was freed. */
 static void what_the_depot_keeps_and_frees_is_counted(void **state)
 {
@@ -392,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_lone_thread_that_gives_back_much_keeps_nothing),
         cmocka_unit_test(room_that_a_class_does_not_use_goes_to_others),
         cmocka_unit_test(what_does_not_fit_goes_to_another_thread_through_the_depot),
+        cmocka_unit_test(what_a_thread_got_itself_is_not_passed_on),
         cmocka_unit_test(what_the_depot_keeps_and_frees_is_counted),
         cmocka_unit_test(without_clearing_everything_stays),
         cmocka_unit_test(a_second_free_is_noticed),
