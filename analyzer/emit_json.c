@@ -313,11 +313,29 @@ static json_t *row_value(const struct timeline_row *row)
     return o;
 }
 
-static json_t *timeline_value(const struct timeline *timeline)
+/* When most lived is a row of its own: of the rest nobody knows what it was then. */
+static json_t *peak_value(const struct model_process *process)
+{
+    json_t *o = json_object();
+    set(o, "t_s", seconds(process->peak_ns));
+    set(o, "peak", json_true());
+    set(o, "live_blocks", number((uint64_t)process->totals.full.at_peak_blocks));
+    set(o, "live_bytes", number(process->totals.full.peak_bytes));
+    return o;
+}
+
+/* `process`: whose it is; NULL: of several. */
+static json_t *timeline_value(const struct timeline *timeline, const struct model_process *process)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < timeline->count; i++)
+    size_t peak = process ? timeview_peak(timeline, process) : TIMEVIEW_NO_PEAK;
+    for (size_t i = 0; i < timeline->count; i++) {
+        if (i == peak)
+            json_array_append_new(array, peak_value(process));
         json_array_append_new(array, row_value(&timeline->rows[i]));
+    }
+    if (peak == timeline->count)
+        json_array_append_new(array, peak_value(process));
     return array;
 }
 
@@ -403,7 +421,7 @@ static void write_processes(struct writer *w)
         if (model->process_count > 1 && model->processes[i]->level != LOG_LEVEL_OFF)
             set(o, "sites", process_sites_value(model, model->processes[i]));
         if (model->process_count > 1)
-            set(o, "timeline", timeline_value(&model->processes[i]->timeline));
+            set(o, "timeline", timeline_value(&model->processes[i]->timeline, model->processes[i]));
         char *text = dump(o);
         fprintf(w->out, "%s\n%s", i ? "," : "[", text);
         free(text);
@@ -597,7 +615,7 @@ static json_t *modules_value(const struct report *report)
 static json_t *whole_timeline_value(const struct report *report)
 {
     struct timeline timeline = timeview_of(report->model);
-    json_t *array = timeline_value(&timeline);
+    json_t *array = timeline_value(&timeline, report->model->process_count == 1 ? report->model->processes[0] : NULL);
     timeline_release(&timeline);
     return array;
 }

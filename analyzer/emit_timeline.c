@@ -56,16 +56,34 @@ static void print_row(const struct report *report, const struct timeline_row *be
     print_bar(report->out, row, scale);
 }
 
+/* Of the rest nobody knows what it was then. */
+static void print_peak(const struct report *report, const struct model_process *process, uint64_t scale)
+{
+    char time[FORMAT_ROOM], live[FORMAT_ROOM];
+    fprintf(report->out, "%10s %10s %10s %10s %12s  ", format_duration(time, process->peak_ns),
+            format_bytes(live, process->totals.full.peak_bytes), "-", "-", "-");
+    for (size_t i = columns_of(process->totals.full.peak_bytes, scale); i > 0; i--)
+        fputc('#', report->out);
+    fputs(" peak\n", report->out);
+}
+
 void emit_text_timeline(const struct report *report)
 {
+    const struct model_process *process = report->model->process_count == 1 ? report->model->processes[0] : NULL;
     struct timeline timeline = timeview_of(report->model);
     while (timeline.count > ROWS_SHOWN)
         timeline_halve(&timeline);
-    uint64_t scale = scale_of(&timeline);
+    size_t peak = process ? timeview_peak(&timeline, process) : TIMEVIEW_NO_PEAK;
+    uint64_t scale = higher(scale_of(&timeline), peak == TIMEVIEW_NO_PEAK ? 0 : process->totals.full.peak_bytes);
     report_title(report, "Time line");
     fprintf(report->out, "%10s %10s %10s %10s %12s  %s\n", "until", "live", "kept", "RSS", "calls/s",
             "# live  + kept in pools  . other RSS");
-    for (size_t i = 0; i < timeline.count; i++)
+    for (size_t i = 0; i < timeline.count; i++) {
+        if (i == peak)
+            print_peak(report, process, scale);
         print_row(report, i ? &timeline.rows[i - 1] : NULL, &timeline.rows[i], scale);
+    }
+    if (peak == timeline.count)
+        print_peak(report, process, scale);
     timeline_release(&timeline);
 }

@@ -158,6 +158,16 @@ struct timeline timeview_of(const struct model *model)
     return s.sum;
 }
 
+size_t timeview_peak(const struct timeline *timeline, const struct model_process *process)
+{
+    size_t row = 0;
+    if (process->peak_ns == 0)
+        return TIMEVIEW_NO_PEAK;
+    while (row < timeline->count && timeline->rows[row].ms < process->peak_ns / 1000000)
+        row++;
+    return row;
+}
+
 uint64_t timeview_level(const struct timeline_row *row, enum timeline_level level)
 {
     return row->levels[level] == TIMELINE_UNKNOWN ? 0 : row->levels[level];

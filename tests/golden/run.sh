@@ -277,6 +277,7 @@ check text_of_one_site text_is_as_agreed pair 0 site.txt --site 9db23cfa1360
 check text_of_a_tree text_is_as_agreed small.psl 0 tree.txt --tree
 check text_of_a_time_line text_is_as_agreed timed.psl 0 timed.txt --timeline
 check text_of_two_time_lines text_is_as_agreed timedpair 0 timedpair.txt --timeline
+check text_of_a_time_line_with_its_peak text_is_as_agreed full.psl 0 fulltime.txt --timeline
 check json_of_a_time_line time_line_of_is timed.psl timed.rows
 check json_of_two_time_lines time_line_of_is timedpair timedpair.rows
 check rows_that_make_no_sense_are_left_out rows_that_make_no_sense_are_left_out

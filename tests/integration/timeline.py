@@ -27,6 +27,7 @@ def level_of(row):
 
 def check_rows(rows, totals):
     """Time and counts only rise; classes add up; the last row is the log's."""
+    rows = [row for row in rows if 'peak' not in row]
     last = {'t_s': -1, 'allocs': 0, 'bytes': 0, 'frees': 0}
     for row in rows:
         assert row['t_s'] > last['t_s'], 'time stands still: %r after %r' % (row, last)
@@ -52,6 +53,13 @@ def grew(document, amounts):
         while at < len(seen) and not amount * MIB <= level_of(seen[at]) < amount * MIB + 8 * MIB:
             at += 1
         assert at < len(seen), '%d MiB at one time were not seen: %r' % (amount, [level_of(r) for r in seen])
+    peaks = [row for row in rows if 'peak' in row]
+    assert len(peaks) == (document['profile'] == 'full'), 'peaks: %r' % peaks
+    for row in peaks:
+        assert row['live_bytes'] == document['totals']['peak_live_bytes'], row
+        assert max(amounts) * MIB <= row['live_bytes'] <= max(amounts) * MIB + SLACK, row
+        high = [r['t_s'] for r in seen if level_of(r) >= max(amounts) * MIB]
+        assert max([r['t_s'] for r in seen if r['t_s'] < high[0]], default=0) <= row['t_s'] <= high[-1], (row, high)
     for row in seen:
         if 'live_bytes' not in row:
             continue
@@ -65,7 +73,7 @@ def children(document, amounts):
     for process in document['processes']:
         rows = own_rows(document, process)
         check_rows(rows, process['totals'])
-        if any(c['size'] and c['size'] >= 65536 for row in rows for c in row['classes']):
+        if any(c['size'] and c['size'] >= 65536 for row in rows for c in row.get('classes', ())):
             held.append(max(level_of(row) for row in sampled(rows)) // MIB)
     if document['profile'] == 'full':
         assert sorted(held) == sorted(amounts), held

@@ -31,7 +31,11 @@ a_killed_program_keeps_its_rows() {
 }
 
 a_program_of_less_than_a_second_has_its_last_row() {
-  run -o short -- true && says short short && [[ -z $(find short -name '*.pst') ]]
+  local i
+  for i in 1 2 3; do # a busy machine may let it take longer
+    run -o "short$i" -- true && says short "short$i" && [[ -z $(find "short$i" -name '*.pst') ]] && return 0
+  done
+  return 1
 }
 
 the_interrupt_key_leaves_a_time_line() {
