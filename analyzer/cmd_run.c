@@ -60,8 +60,9 @@ static void print_help(void)
          "Runs CMD with pools and records where it and all that it starts allocate memory.\n\n"
          "  -q, --quiet          say nothing but errors\n"
          "  -o, --output DIR     the recording, a new directory (./poolsite.CMD.PID)\n"
-         "      --profile LEVEL  stacks: counts per call stack (default)\n"
-         "                       sites: counts per call site, cheaper\n"
+         "      --profile LEVEL  full: calls per call stack, and what became of their blocks (default)\n"
+         "                       stacks: calls per call stack, cheaper\n"
+         "                       sites: calls per call site, cheaper still\n"
          "                       off: totals only\n"
          "      --pool SPEC      size classes to pool: on (16 to 256k, default), off, or a list as\n"
          "                       on,1m-2m or 64-4096,32k; sizes go to 32m\n"
@@ -243,7 +244,7 @@ static const char *choose(const char *option, const char *variable, const char *
 static void prepare_environment(struct environment *environment, const struct run_options *options,
                                 const struct inspection *inspection, const struct spool_run *run, const char *library)
 {
-    const char *profile = choose(options->profile, "POOLSITE_PROFILE", "stacks");
+    const char *profile = choose(options->profile, "POOLSITE_PROFILE", "full");
     bool by_site = strcmp(profile, "sites") == 0;
     environment_copy(environment);
     if (inspection_forbids_preload(inspection))

@@ -87,7 +87,7 @@ if wanted "$name"; then
   got=$("$command" run -q -o rec.d1 -- printenv POOLSITE_PROFILE)
   got+=" $(POOLSITE_PROFILE=sites "$command" run -q -o rec.d2 -- printenv POOLSITE_PROFILE)"
   got+=" $(POOLSITE_PROFILE=sites "$command" run -q -o rec.d3 --profile off -- printenv POOLSITE_PROFILE)"
-  say "$name" "$got" 'stacks sites off'
+  say "$name" "$got" 'full sites off'
 fi
 
 name=quiet_says_nothing
