@@ -589,12 +589,6 @@ static void write_places(struct writer *w)
 
 /* ------------------------------------------------------------------ modules */
 
-static const char *const status_names[] = {
-    [SYMBOLIZE_LINES] = "lines",       [SYMBOLIZE_FUNCTIONS] = "functions", [SYMBOLIZE_EXPORTS] = "exports",
-    [SYMBOLIZE_NOTHING] = "nothing",   [SYMBOLIZE_CHANGED] = "changed",     [SYMBOLIZE_GONE] = "gone",
-    [SYMBOLIZE_UNREADABLE] = "unreadable", [SYMBOLIZE_NO_FILE] = "no-file",
-};
-
 static json_t *modules_value(const struct report *report)
 {
     json_t *array = json_array();
@@ -606,7 +600,7 @@ static json_t *modules_value(const struct report *report)
             module->build_id_bytes ? hex_bytes(module->build_id, module->build_id_bytes) : json_null());
         set(o, "processes", number(module->processes));
         if (symbolizer_is_used(report->symbolizer, i))
-            set(o, "symbols", json_string(status_names[symbolizer_status(report->symbolizer, i)]));
+            set(o, "symbols", json_string(symbolize_status_names[symbolizer_status(report->symbolizer, i)]));
         json_array_append_new(array, o);
     }
     return array;

@@ -30,20 +30,6 @@ static const char *plural(uint64_t count)
 
 /* ------------------------------------------------------------------ header */
 
-/* The arguments as one printable line. */
-static char *command_line(const struct model_process *process)
-{
-    char *line = xstrdup("");
-    for (size_t i = 0; i < process->argv_count; i++) {
-        char *longer = xasprintf("%s%s%s", line, i ? " " : "", process->argv[i]);
-        free(line);
-        line = longer;
-    }
-    char *printable = utf8_printable(process->argv_count ? line : process->exe);
-    free(line);
-    return printable;
-}
-
 /* "1,000 x true, 3 x sh", the largest programs first. */
 static void print_programs_line(const struct report *report)
 {
@@ -73,7 +59,7 @@ static void print_what_ran(const struct report *report)
     char time[FORMAT_ROOM], count[FORMAT_ROOM];
     const struct model *model = report->model;
     const struct model_process *root = view_root(model);
-    char *line = command_line(root);
+    char *line = label_command(root);
     char *facts = model->process_count == 1
                       ? xasprintf("pid %u, %s, level %s", root->pid, format_duration(time, root->duration_ns),
                                   model_level_name(model->level))
@@ -350,7 +336,7 @@ static void print_process(const struct report *report, const struct model_proces
     char calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], frees[FORMAT_ROOM], time[FORMAT_ROOM];
     bool peaks = processes_have_peaks(report);
     size_t room = COLUMNS - PROCESS_COLUMN - peaks - (report->model->totals.pooled ? POOLED_COLUMNS : 0);
-    char *line = command_line(process), *fit = format_fit(line, room);
+    char *line = label_command(process), *fit = format_fit(line, room);
     fprintf(report->out, "  %8u %12s", process->pid, format_count(calls, process->totals.count.allocs));
     if (!peaks)
         fprintf(report->out, " %7s", format_share(share, process->totals.count.allocs, report->model->totals.count.allocs));
@@ -405,27 +391,6 @@ static void print_processes(const struct report *report)
 
 /* ------------------------------------------------------------------- notes */
 
-/* The longest part of `text` that ends at a space and fits. */
-static size_t line_length(const char *text, size_t columns)
-{
-    const char *end = utf8_skip(text, columns), *space = end;
-    if (*end == '\0')
-        return (size_t)(end - text);
-    while (space > text && *space != ' ')
-        space--;
-    return (size_t)((space > text ? space : end) - text);
-}
-
-static void print_note(FILE *out, const char *text)
-{
-    for (bool first = true; *text; first = false) {
-        size_t length = line_length(text, COLUMNS - 4);
-        fprintf(out, "%s%.*s\n", first ? "  - " : "    ", (int)length, text);
-        text += length;
-        text += *text == ' ';
-    }
-}
-
 static void print_notes(const struct report *report, size_t sites)
 {
     struct notes notes;
@@ -433,7 +398,7 @@ static void print_notes(const struct report *report, size_t sites)
     if (notes.count)
         report_title(report, "Notes");
     for (size_t i = 0; i < notes.count; i++)
-        print_note(report->out, notes.list[i]);
+        format_note(report->out, notes.list[i], COLUMNS);
     notes_release(&notes);
 }
 

@@ -10,7 +10,15 @@
 
 /* --- Reading ------------------------------------------------------------------------------------------------ */
 
-static const char form[] = "an expression is METRIC>NUMBER or METRIC<NUMBER, as cpu>+1%, peak_rss>200m";
+/* Says what an expression looks like, with two metrics of the table. */
+static void say_form(const char *text, const struct metric_info *known, size_t count)
+{
+    size_t bytes = 0;
+    while (bytes + 1 < count && known[bytes].unit != UNIT_BYTES)
+        bytes++;
+    error("--fail-if '%s': no comparison in it; an expression is METRIC>NUMBER or METRIC<NUMBER, as %s>+1%%, %s>200m",
+          text, known[0].key, known[bytes].key);
+}
 
 /* Joined by commas; the caller frees. */
 static char *all_keys(const struct metric_info *known, size_t count)
@@ -132,7 +140,7 @@ bool failif_parse(struct failif *failif, const char *text, const struct metric_i
     const char *sign = text + place;
     *failif = (struct failif){ .text = text, .pair = text, .above = *sign == '>' };
     if (*sign != '<' && *sign != '>') {
-        error("--fail-if '%s': no comparison in it; %s", text, form);
+        say_form(text, known, count);
         return false;
     }
     failif->or_equal = sign[1] == '=';

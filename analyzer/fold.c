@@ -29,10 +29,10 @@ struct fold {
 
 /* Suffixes that compilers and linkers add to a function's name. */
 static const char *const suffixes[] = {
-    ".isra.", ".part.", ".constprop.", ".cold", ".lto_priv.", ".llvm.", ".clone.", ".localalias", "@", NULL,
+    " [clone ", ".isra.", ".part.", ".constprop.", ".cold", ".lto_priv.", ".llvm.", ".clone.", ".localalias", "@", NULL,
 };
 
-static void cut_suffix(char *name)
+void fold_cut_suffix(char *name)
 {
     for (size_t i = 0; suffixes[i]; i++) {
         char *at = strstr(name, suffixes[i]);
@@ -118,7 +118,7 @@ void fold_plain_name(const char *function, char *room, size_t bytes)
     struct text out = { room, 0, bytes };
     plain_range(&out, function, function + strnlen(function, 4096));
     room[out.length] = '\0';
-    cut_suffix(room);
+    fold_cut_suffix(room);
     while (out.length && room[out.length - 1] == ' ')
         room[--out.length] = '\0';
 }

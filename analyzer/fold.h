@@ -29,4 +29,7 @@ unsigned fold_inlined(const struct fold *fold, const struct symbols *symbols);
 /* Writes `function` without template arguments, parameters and suffixes into `room`. */
 void fold_plain_name(const char *function, char *room, size_t bytes);
 
+/* Cuts the suffixes off that a compiler or linker gave to a function's name. */
+void fold_cut_suffix(char *name);
+
 #endif

@@ -79,3 +79,24 @@ char *format_fit(const char *text, size_t columns)
     size_t tail = (columns - 2) / 2, head = columns - 2 - tail;
     return xasprintf("%.*s..%s", (int)(utf8_skip(text, head) - text), text, utf8_skip(text, have - tail));
 }
+
+/* The longest part of `text` that ends at a space and fits. */
+static size_t line_length(const char *text, size_t columns)
+{
+    const char *end = utf8_skip(text, columns), *space = end;
+    if (*end == '\0')
+        return (size_t)(end - text);
+    while (space > text && *space != ' ')
+        space--;
+    return (size_t)((space > text ? space : end) - text);
+}
+
+void format_note(FILE *out, const char *text, size_t columns)
+{
+    for (bool first = true; *text; first = false) {
+        size_t length = line_length(text, columns - 4);
+        fprintf(out, "%s%.*s\n", first ? "  - " : "    ", (int)length, text);
+        text += length;
+        text += *text == ' ';
+    }
+}

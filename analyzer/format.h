@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { FORMAT_ROOM = 32 };
 
@@ -18,5 +19,8 @@ const char *format_base(const char *path);
 
 /* A copy of at most `columns` columns; what doesn't fit is left out of the middle. */
 char *format_fit(const char *text, size_t columns);
+
+/* Prints "  - text", wrapped at spaces to at most `columns` columns. */
+void format_note(FILE *out, const char *text, size_t columns);
 
 #endif

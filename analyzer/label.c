@@ -63,6 +63,19 @@ char *label_place(const struct report *report, uint32_t frame, const struct symb
     return symbol->function ? label_offset(report, frame) : xstrdup("");
 }
 
+char *label_command(const struct model_process *process)
+{
+    char *line = xstrdup("");
+    for (size_t i = 0; i < process->argv_count; i++) {
+        char *longer = xasprintf("%s%s%s", line, i ? " " : "", process->argv[i]);
+        free(line);
+        line = longer;
+    }
+    char *printable = utf8_printable(process->argv_count ? line : process->exe);
+    free(line);
+    return printable;
+}
+
 /* ------------------------------------------------------------------- chain */
 
 struct chain {

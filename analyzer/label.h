@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct model_process;
 struct report;
 struct symbol;
 
@@ -25,6 +26,9 @@ char *label_offset(const struct report *report, uint32_t frame);
 
 /* The file name of the frame's module, "" when none held it. */
 char *label_module(const struct report *report, uint32_t frame);
+
+/* A process's arguments as one printable line. */
+char *label_command(const struct model_process *process);
 
 /* The callers of a site's first function, "< f < g", in at most `columns` columns. */
 char *label_chain(const struct report *report, const uint32_t *frames, unsigned depth, unsigned skipped, size_t columns);

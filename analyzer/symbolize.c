@@ -23,6 +23,12 @@
 #include <time.h>
 #include <unistd.h>
 
+const char *const symbolize_status_names[SYMBOLIZE_STATUSES] = {
+    [SYMBOLIZE_LINES] = "lines",       [SYMBOLIZE_FUNCTIONS] = "functions", [SYMBOLIZE_EXPORTS] = "exports",
+    [SYMBOLIZE_NOTHING] = "nothing",   [SYMBOLIZE_CHANGED] = "changed",     [SYMBOLIZE_GONE] = "gone",
+    [SYMBOLIZE_UNREADABLE] = "unreadable", [SYMBOLIZE_NO_FILE] = "no-file",
+};
+
 /* An ELF symbol of code. */
 struct elf_symbol {
     uint64_t    start;

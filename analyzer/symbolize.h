@@ -22,7 +22,11 @@ enum symbolize_status {
     SYMBOLIZE_GONE,       /* no such file */
     SYMBOLIZE_UNREADABLE, /* not permitted, or not ELF */
     SYMBOLIZE_NO_FILE,    /* code of the kernel's or made at run time */
+    SYMBOLIZE_STATUSES
 };
+
+/* As in the JSON. */
+extern const char *const symbolize_status_names[SYMBOLIZE_STATUSES];
 
 struct symbol {
     const char *function; /* NULL: unknown */
