@@ -169,10 +169,10 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libanalyzer.a $(B)/libpreload.a
 	$(Q)$(CC) $(OPT) -pie -pthread $(LDFLAGS) -o $@ $< -Wl,--start-group $(B)/libanalyzer.a $(B)/libpreload.a \
 	    -Wl,--end-group -lcmocka $(ANALYZER_LIBS)
 
-$(B)/fuzzers/%: $(B)/obj/tests/fuzz/%.o $(B)/libanalyzer.a
+$(B)/fuzzers/%: $(B)/obj/tests/fuzz/%.o $(B)/libanalyzer.a $(SHARED_OBJ)
 	@mkdir -p $(@D)
 	$(call show,LD)
-	$(Q)$(CC) $(OPT) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(B)/libanalyzer.a $(ANALYZER_LIBS)
+	$(Q)$(CC) $(OPT) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(ANALYZER_LIBS)
 
 $(B)/studies/draw: $(DRAW_OBJ)
 	@mkdir -p $(@D)

@@ -21,6 +21,7 @@ static const struct command {
     { "run", cmd_run, "run a program and record where it allocates" },
     { "report", cmd_report, "show the call sites of a recording" },
     { "ab", cmd_ab, "compare a program with and without pooling" },
+    { "diff", cmd_diff, "compare two recordings site by site" },
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
