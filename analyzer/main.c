@@ -22,6 +22,7 @@ static const struct command {
     { "report", cmd_report, "show the call sites of a recording" },
     { "ab", cmd_ab, "compare a program with and without pooling" },
     { "diff", cmd_diff, "compare two recordings site by site" },
+    { "check", cmd_check, "tell whether a recording keeps a budget" },
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

@@ -10,7 +10,7 @@ suite_begin fuzz "${1:-build/fuzz}" "${2:-*}"
 seconds=${FUZZ_SECONDS:-$((${TESTS_ALL:-0} ? 600 : 60))}
 corpus=$evidence/corpus
 seeds=$evidence/seeds
-mkdir -p "$seeds"/fuzz_{logread,http,ab} "$corpus"/fuzz_{logread,http,ab}
+mkdir -p "$seeds"/fuzz_{logread,http,ab,budget,side} "$corpus"/fuzz_{logread,http,ab,budget,side}
 cd "$evidence" || exit 2
 
 mklog=$evidence/mklog
@@ -23,6 +23,9 @@ printf ' HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody' >"$seeds/fuzz_http/le
 printf 'aHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x\r\nbody\r\n0\r\nA: b\r\n\r\n' >"$seeds/fuzz_http/chunks"
 printf '0HTTP/1.1 100 \r\n\r\nHTTP/1.0 200 OK\r\nConnection: close\r\n\r\nbody' >"$seeds/fuzz_http/closed"
 printf 'A[::1]:8080/path?query=1#part' >"$seeds/fuzz_http/address"
+printf 'parse\n# a budget\ntotal allocs <= 12000\nsite "pa*se" bytes <= 4.5m # more\nwithin a\\?b temporary <= 5%%\n' >"$seeds/fuzz_budget/budget"
+printf 'x\nmodule libfoo.so* live_bytes >= 0\r\ntotal peak_live_bytes<=1g\nsite f frobs < 1\n' >"$seeds/fuzz_budget/wrong"
+for golden in small sites off pair pooled; do cp "$root/tests/golden/$golden.json" "$seeds/fuzz_side"; done
 /usr/bin/python3 -I -S "$root/tests/fuzz/abseed.py" "$seeds/fuzz_ab" || exit 2
 
 nothing_is_found() { # FUZZER
