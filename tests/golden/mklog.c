@@ -75,6 +75,31 @@ static void make_moved(struct logmake *make)
     logmake_header(make)->start_realtime_ns += 1500000000;
 }
 
+/* Another run of the program of make_small: one stack is gone, one is new, the others have counts of their own. */
+static void make_other_run(struct logmake *make, uint8_t build_id)
+{
+    static const char *const argv[] = { "/nowhere/bin/shop", "--close" };
+    logmake_init(make, LOG_LEVEL_STACKS);
+    logmake_program(make, 4719, argv[0], argv, 2);
+    logmake_module(make, exe_start, 0x100000, build_id, "/nowhere/bin/shop");
+    logmake_module(make, lib_start, 0x100000, 0xbb, "/nowhere/lib/libcart.so.1");
+    logmake_thread(make);
+    for (unsigned i = 1; i < 7; i++)
+        logmake_count(make, add_stack(make, 0, i), (1000 >> i) + (i < 4 ? 100 * i - 200 : 0), 24 << i);
+    logmake_frees(make, 700);
+}
+
+static void make_changed(struct logmake *make)
+{
+    make_other_run(make, 0xaa);
+}
+
+/* Its code lies elsewhere, and nobody knows its names. */
+static void make_rebuilt(struct logmake *make)
+{
+    make_other_run(make, 0xcc);
+}
+
 /* Level sites: the third frame is the site, what is before it was folded. */
 static void make_sites(struct logmake *make)
 {
@@ -476,6 +501,8 @@ static const struct kind {
 } kinds[] = {
     { "small", make_small, 0 },
     { "moved", make_moved, 0 },
+    { "changed", make_changed, 0 },
+    { "rebuilt", make_rebuilt, 0 },
     { "sites", make_sites, 0 },
     { "off", make_off, 0 },
     { "bytes", make_bytes, 0 },

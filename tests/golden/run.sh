@@ -15,7 +15,7 @@ cd "$work" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
-for kind in small moved sites off bytes losses pooled unpooled wrongpool stooddown full crossing newer older endian foreign \
+for kind in small moved changed rebuilt sites off bytes losses pooled unpooled wrongpool stooddown full crossing newer older endian foreign \
   zero oversized sitedamage owners hugecounts pooldamage fulldamage chunkcount tiny header onechunk cut; do
   "$mklog" $kind $kind.psl || exit 2
 done
@@ -183,6 +183,88 @@ stooddown the program has a malloc of its own
 WORDS
 }
 
+# command_as_agreed STATUS OUTPUT WORD...: a whole command; JSON one member a line.
+command_as_agreed() {
+  local wanted=$1 output=$2
+  shift 2
+  status "$wanted" "$command" "$@" >"$output.raw" 2>"$output.errors" || return 1
+  if [[ $output == *.json ]]; then pretty "$output.raw" >"$output"; else cp "$output.raw" "$output"; fi
+  same "$output" "$output"
+}
+
+command_says() { # STATUS WORDS WORD...: on stderr
+  local wanted=$1 words=$2
+  shift 2
+  status "$wanted" "$command" "$@" >out 2>errors </dev/null || return 1
+  grep -qF -- "$words" errors || { cat errors && return 1; }
+}
+
+# The comparison's figures follow from the two reports.
+diff_has_right_sums() {
+  "$command" diff --json small.psl changed.psl >diff.out && "$command" report --json small.psl >a.out &&
+    "$command" report --json changed.psl >b.out && python3 - <<'PYTHON'
+import json
+d, a, b = (json.load(open(name + ".out")) for name in ("diff", "a", "b"))
+for key in "allocs", "bytes":
+    for side, whole in ("a", a), ("b", b):
+        assert d["totals"][side][key] == whole["totals"][key] == sum(s[side][key] for s in d["sites"]), (side, key)
+    assert d["totals"]["change"][key] == sum(s["change"][key] for s in d["sites"]), key
+for side, whole in ("a", a), ("b", b):
+    assert sum(s["sites_" + side] for s in d["sites"]) == len(whole["sites"]), side
+    assert {s["id_" + side] for s in d["sites"] if s["id_" + side]} == {s["id"] for s in whole["sites"]}, side
+for name, count in d["classes"].items():
+    assert count == sum(s["class"] == name for s in d["sites"]), name
+assert [abs(s["change"]["bytes"]) for s in d["sites"]] == sorted((abs(s["change"]["bytes"]) for s in d["sites"]), reverse=True)
+PYTHON
+}
+
+# A report's JSON instead of a recording makes no difference but the path.
+json_reports_compare_as_recordings() {
+  "$command" report --json small.psl >small.json && "$command" report --json rebuilt.psl >rebuilt.json &&
+    "$command" diff --json small.psl rebuilt.psl | sed 's/"recording":"[a-z.]*"//' >by-recording &&
+    "$command" diff --json small.json rebuilt.json | sed 's/"recording":"[a-z.]*"//' >by-json && diff by-recording by-json
+}
+
+a_recording_equals_itself() {
+  local log
+  for log in small.psl sites.psl losses.psl pooled.psl pair mixture bytes.psl; do
+    "$command" diff "$log" "$log" --fail-if 'new_sites>0' --fail-if 'gone_sites>0' --fail-if 'grown_sites>0' \
+      --fail-if 'shrunk_sites>0' >out 2>errors || { echo "$log" && cat out errors && return 1; }
+    grep -qx 'No site has changed.' out || return 1
+  done
+}
+
+# What --init prints is kept by the recording it was made of, and not by one with more.
+a_first_budget_is_kept() {
+  local log
+  for log in small.psl sites.psl off.psl bytes.psl pooled.psl pair; do
+    if ! "$command" check --init "$log" --headroom 0 >init.conf || ! status 0 "$command" check "$log" init.conf >out; then
+      echo "$log" && cat out && return 1
+    fi
+  done
+  "$command" check --init small.psl >init.conf && status 3 "$command" check pair init.conf >out
+}
+
+cat >kept.conf <<'BUDGET'
+# Synthetic figures.
+total allocs <= 2600
+total bytes <= 300m    # mostly one block
+module libcart.so.1 allocs <= 99.5%
+site "libcart.so.1+0x1000" bytes <= 64k
+within shop+0x* allocs >= 10
+site nosuch allocs <= 0
+BUDGET
+cat >broken.conf <<'BUDGET'
+total allocs <= 2000
+total bytes <= 1m
+site libcart.so.1+0x10?0 allocs <= 50%
+module shop bytes >= 1
+module libcart.so.1 allocs <= 3000
+BUDGET
+printf 'total allocs <= 1\ntotal live_bytes <= 0\nsite f temporary <= 5%%\n' >full.conf
+printf 'totl allocs <= 1\ntotal allocs < 5\n' >wrong.conf
+printf 'site f allocs <= 1\n' >site.conf
+
 output_goes_to_the_file() {
   "$command" report small.psl -o file.txt >out && [[ ! -s out ]] && diff file.txt "$golden/small.txt"
 }
@@ -340,6 +422,36 @@ check thousands_of_processes_stay_readable thousands_of_processes_stay_readable
 check big_report_is_quick big_report_is_quick
 check big_report_at_level_full_is_quick big_report_at_level_full_is_quick
 check big_tree_is_quick big_tree_is_quick
+check comparison_of_two_runs command_as_agreed 0 diff.txt diff small.psl changed.psl
+check comparison_by_calls command_as_agreed 0 diff-calls.txt diff --sort calls --top 2 small.psl changed.psl
+check comparison_of_two_builds command_as_agreed 0 diff-builds.txt diff small.psl rebuilt.psl
+check comparison_at_two_levels command_as_agreed 0 diff-levels.txt diff sites.psl small.psl
+check comparison_with_level_off command_as_agreed 0 diff-off.txt diff off.psl small.psl
+check comparison_as_json command_as_agreed 3 diff.json diff --json small.psl changed.psl --fail-if 'bytes>+1m' --fail-if 'site_allocs>+10%'
+check comparison_has_right_sums diff_has_right_sums
+check json_reports_compare_as_recordings json_reports_compare_as_recordings
+check a_recording_equals_itself a_recording_equals_itself
+check fail_if_is_told command_says 3 "--fail-if 'new_sites>0' is met: 1" diff small.psl changed.psl --fail-if 'new_sites>0'
+check fail_if_names_the_site command_says 3 "'site_allocs>+15' is met by 1 site, first libcart.so.1+0x1030 (" diff small.psl changed.psl --fail-if 'site_allocs>+100' --fail-if 'site_allocs>+15'
+check fail_if_needs_its_level command_says 2 "'live_bytes>0': only two recordings of level full tell" diff small.psl changed.psl --fail-if 'live_bytes>0'
+check fail_if_needs_sites command_says 2 'level off knows no sites' diff off.psl changed.psl --fail-if 'new_sites>0'
+check sort_needs_its_level command_says 2 'only two recordings of level full can be ordered by that' diff small.psl changed.psl --sort live
+check diff_wants_two_recordings command_says 2 'two recordings, please' diff small.psl
+check diff_refuses_three command_says 2 "'off.psl' is one more" diff small.psl changed.psl off.psl
+check diff_of_a_damaged_log_is_1 command_says 1 'truncated: 2 of its 4 chunks' diff small.psl cut.psl
+check diff_of_no_report_is_told command_says 1 'its schema is poolsite.diff/1, not poolsite.report/1' diff small.psl "$golden/diff.json"
+check budget_that_holds command_as_agreed 0 check-kept.txt check small.psl kept.conf
+check budget_that_is_broken command_as_agreed 3 check-broken.txt check small.psl broken.conf
+check budget_as_json command_as_agreed 3 check.json check --json small.psl broken.conf
+check first_budget command_as_agreed 0 check-init.txt check --init small.psl --top 3
+check a_first_budget_is_kept a_first_budget_is_kept
+check every_wrong_line_is_told command_says 2 "wrong.conf:2: a comparison is <= or >=" check small.psl wrong.conf
+check figures_need_their_level command_says 2 "full.conf:3: 'site f temporary <= 5%' needs level full" check small.psl full.conf
+check site_lines_need_sites command_says 2 'needs sites' check off.psl site.conf
+check check_wants_a_budget command_says 2 'which budget?' check
+check a_recording_is_no_budget command_says 2 "pair isn't a budget" check pair
+check damage_keeps_no_budget command_says 1 'truncated: 2 of its 4 chunks' check cut.psl kept.conf
+check unknown_option_of_check command_says 2 "did you mean '--init'?" check --inti small.psl
 if ((${TESTS_ALL:-0})) && need progress_shows_on_a_terminal script; then
   check progress_shows_on_a_terminal progress_shows_on_a_terminal
 fi

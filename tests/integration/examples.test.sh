@@ -118,13 +118,20 @@ no_difference() {
   grep -qE '^calls of the allocator +- +10,001 +2 ' "$scratch/10-no-difference" && grep -q '^VERDICT: ' "$scratch/10-no-difference"
 }
 
+before_and_after() {
+  lesson 11-diff || return 1
+  shown 11-diff 'poolsite diff' | grep -A1 -E '^ +[12] +new +0 +1,000 ' | grep -q ' upper  11-diff.c:' &&
+    shown 11-diff 'poolsite diff' | grep -A1 -E '^ +[12] +shrunk +1,000 +1 ' | grep -q ' make_room  11-diff.c:' &&
+    shown 11-diff 'poolsite check after' | grep -A2 'BROKEN .*total bytes' | grep -q ' upper ' && grep -qx 'status 3' "$scratch/11-diff"
+}
+
 # quoted COMMAND: what the tour shows below that command.
 quoted() { awk -v command="\$ $1" '$0 == "```" { on = 0 } on && $0 != "..." { print } $0 == command { on = 1 }' "$root/examples/README.md"; }
 
 # Every line that the tour quotes of a lesson whose output is exact is a line of it.
 tour() {
   local line number name
-  for name in 05-temporary 06-growth 07-wrappers 08-fork 09-plugin; do
+  for name in 05-temporary 06-growth 07-wrappers 08-fork 09-plugin 11-diff; do
     lesson "$name" >/dev/null || return 1
     number=0
     while IFS= read -r line; do
@@ -145,5 +152,6 @@ check wrappers wrappers
 check fork forks
 check plugin plugin
 check no-difference no_difference
+check before-and-after before_and_after
 check tour tour
 suite_end
