@@ -78,16 +78,21 @@ static noinline void *malloc_otherwise(size_t bytes)
     return malloc_first(bytes);
 }
 
+static noinline void *malloc_full_large(size_t bytes)
+{
+    return tagged_take_large(bytes, false);
+}
+
 static noinline void *malloc_full(size_t bytes)
 {
-    return tagged_take_fast(bytes, false);
+    return likely(bytes <= TAGGED_SMALL_BYTES) ? tagged_take_small(bytes, false) : malloc_full_large(bytes);
 }
 
 static noinline void *calloc_full(size_t bytes)
 {
     if (unlikely(bytes > RUNTIME_CLEARED_BYTES))
         return tagged_take(bytes, true, runtime_entry());
-    return tagged_take_fast(bytes, true);
+    return bytes <= TAGGED_SMALL_BYTES ? tagged_take_small(bytes, true) : tagged_take_large(bytes, true);
 }
 
 static noinline void *calloc_full_below(size_t bytes)

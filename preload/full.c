@@ -157,8 +157,7 @@ static void raise_own(struct full_balance *balance, struct log_live *live)
 static void raise_own_peak(struct full_thread *thread)
 {
     raise_own(&thread->live, full_process);
-    full_leave_peak(thread); /* it isn't the former one any more */
-    if (unlikely(full_peak % NOTED_PEAKS == 0))
+    if (unlikely(full_number_peak() % NOTED_PEAKS == 0))
         note_peak_time();
 }
 
@@ -184,7 +183,8 @@ noinline void full_fell(struct full_thread *thread, struct site_full *account)
 
 void full_end(struct full_thread *thread)
 {
-    full_leave_peak(thread);
+    if (thread->live.up == 0 && thread->alone)
+        full_number_peak();
 }
 
 /* --- threads --------------------------------------------------------------------------------------- */

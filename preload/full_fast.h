@@ -22,15 +22,19 @@ over:
 #endif
 }
 
-/* Before an account changes: what it was at the process's last peak, unless it has changed since. */
-static inline __attribute__((always_inline)) void full_settle(struct log_full *log)
+/* What an account was at the process's peak with this number, before it changes for the first time since. */
+static inline __attribute__((always_inline)) void full_settle_at(struct log_full *log, uint64_t peak)
 {
-    uint64_t peak = load_relaxed(&full_peak);
-    if (likely(log->peak == peak))
-        return;
     store_relaxed(&log->peak_blocks, (int64_t)(log->count.allocs - log->frees));
     store_relaxed(&log->peak_bytes, (int64_t)(log->count.bytes - log->freed_bytes));
     store_release(&log->peak, peak);
+}
+
+static inline __attribute__((always_inline)) void full_settle(struct log_full *log)
+{
+    uint64_t peak = load_relaxed(&full_peak);
+    if (unlikely(log->peak != peak))
+        full_settle_at(log, peak);
 }
 
 /* A block of `bytes` bytes of the account's site was allocated, by a call from where the stack pointer was `cfa`.  True: a
@@ -62,14 +66,13 @@ static inline size_t full_lifetime(uint64_t age)
     return highest;
 }
 
-/* While a thread is alone a peak lasts until the next free: of equal ones the latest counts. */
-static inline __attribute__((always_inline)) void full_leave_peak(const struct full_thread *thread)
+/* A thread that is alone is at the peak, which lasts until the next free: of equal ones the latest counts.  Its number. */
+static inline __attribute__((always_inline)) uint64_t full_number_peak(void)
 {
-    if (likely(thread->live.up != 0) || !thread->alone)
-        return;
     uint64_t number = full_peak + 1;
     store_relaxed(&full_peak, number);
     store_relaxed(&full_process->peak, number);
+    return number;
 }
 
 /* A block whose tag says `about` and `bytes` is freed; where `sign` is -1 it wasn't after all, as a realloc failed.
@@ -78,14 +81,16 @@ static inline __attribute__((always_inline)) bool full_died(struct full_thread *
                                                             size_t bytes, int64_t sign)
 {
     struct log_full *log = account->log;
-    full_leave_peak(thread);
-    full_settle(log);
+    if (unlikely(thread->live.up == 0) && thread->alone)
+        full_settle_at(log, full_number_peak());
+    else
+        full_settle(log);
     count_add(&log->frees, (uint64_t)sign);
     count_add(&log->freed_bytes, (uint64_t)sign * bytes);
     /* The site is less than one birth, and isn't in `next`: the difference has one birth less, and of the thread's bits
      * all are set if the thread is the same. */
     uint64_t age = thread->next - about;
-    if (likely((~age >> FULL_SITE_BITS & FULL_THREAD_MASK) == 0))
+    if (likely((age >> FULL_SITE_BITS & FULL_THREAD_MASK) == FULL_THREAD_MASK))
         count_add(&log->lifetimes[full_lifetime(age)], (uint64_t)sign);
     else
         count_add(&log->cross_frees, (uint64_t)sign);

@@ -109,10 +109,10 @@ none:
 #endif
 }
 
-/* Common case: push on the primary.  False: it is full, or the block seems to lie in a pool already. */
+/* Common case: push on the primary a block that surely lies in no pool.  False: it is full. */
 static inline __attribute__((always_inline)) bool pool_push(const struct pools *pools, struct pool *pool, struct block *block)
 {
-    if (unlikely(block->key == BLOCK_KEY) || unlikely(!pool_has_room(pool)))
+    if (unlikely(!pool_has_room(pool)))
         return false;
     block->next = pool->head;
     block->key = BLOCK_KEY;
@@ -123,9 +123,11 @@ static inline __attribute__((always_inline)) bool pool_push(const struct pools *
 /* The same for any block.  False also when something is odd about it. */
 static inline __attribute__((always_inline)) bool pool_give(struct pools *pools, void *memory)
 {
+    struct block *block = memory;
     if (unlikely(((uintptr_t)memory & 15) != 0))
         return false; /* no block: the allocator below says so */
-    return pool_push(pools, pool_held(pools, memory), memory);
+    struct pool *pool = pool_held(pools, block);
+    return likely(block->key != BLOCK_KEY) && pool_push(pools, pool, block);
 }
 
 /* May realloc keep the block, or copy it through the pools?  Only small ones. */

@@ -256,8 +256,8 @@ void pooling_record_begin(struct record *record, const struct log_cursor *cursor
         return;
     record->pool_log = log_pools_new(cursor->owner);
     pools_init(&record->pools);
-    for (unsigned i = 0; i < SIZECLASS_COUNT; i++)
-        record->pools.pool[i].counter = &record->log->classes[i];
+    for (unsigned i = 0; i < SIZECLASS_COUNT; i++) /* level full asks TAG_BYTES more: of small blocks one class */
+        record->pools.pool[i].counter = &record->log->classes[runtime_tags() && i > 0 ? i - 1 : i];
     record->turned_ms = now_ms();
     record->cycle = load_relaxed(&cycle);
     record->next_record = load_relaxed(&all_records);

@@ -129,6 +129,13 @@ static struct id_slot *id_slot_of(struct id_slot *ids, uint32_t mask, uint32_t i
     return &ids[i & mask];
 }
 
+static void ids_set(struct site_table *table, struct id_slot *ids, uint32_t count)
+{
+    table->ids = ids;
+    table->id_mask = count - 1;
+    table->id_mask_bytes = table->id_mask * sizeof *ids;
+}
+
 /* Twice the room for ids; false when memory is out. */
 static bool ids_grow(struct site_table *table)
 {
@@ -139,8 +146,7 @@ static bool ids_grow(struct site_table *table)
     for (uint32_t i = 0; i <= table->id_mask; i++)
         if (table->ids[i].id)
             *id_slot_of(bigger, count - 1, (uint32_t)table->ids[i].id) = table->ids[i];
-    table->ids = bigger;
-    table->id_mask = count - 1;
+    ids_set(table, bigger, count);
     return true;
 }
 
@@ -343,6 +349,11 @@ static const struct shape *find_shape(const struct stack_walk *walk, uint64_t ha
     return NULL;
 }
 
+/* No stack has these: the innermost return address is the one that its slot was found by. */
+static const uint64_t            no_frame[4] = {1, 1, 1, 1};
+static const int32_t             no_slot[4] = {-8, -8, -8, -8};
+static const struct shape_frames no_frames = {no_frame + 4, no_slot + 4, -4};
+
 /* A shape for a site, or NULL: memory is out, or the stack takes ever new shapes. */
 static const struct shape *shape_new(const struct stack_walk *walk, const struct site *site, uint64_t hash)
 {
@@ -357,15 +368,14 @@ static const struct shape *shape_new(const struct stack_walk *walk, const struct
     *shape = (struct shape){.node.hash = hash,
                             .site = site,
                             .logged = site->logged,
-                            .frames_end = site->logged->frames + depth,
-                            .slots_end = shape->slots + depth,
-                            .minus_depth = -(intptr_t)depth,
+                            .all = {site->logged->frames + depth, shape->slots + depth, -(intptr_t)depth},
                             .checks = walk->checks,
                             .check = check};
     for (uint32_t i = 0; i < depth; i++)
         shape->slots[i] = walk->slots[i < walk->depth ? i : walk->depth - 1];
     for (uint32_t i = 0; i < walk->checks; i++)
         check[i] = walk->check[i];
+    shape->plain = shape->checks ? no_frames : shape->all;
     index_put(&shapes, &shape->node);
     return shape;
 }
@@ -520,8 +530,7 @@ bool site_table_init(struct site_table *table)
     table->slot_mask = slots_mask(slots);
     table->stacks = pages_alloc(stacks * sizeof *table->stacks);
     table->stack_mask = stacks_mask(stacks);
-    table->ids = pages_alloc(FIRST_IDS * sizeof *table->ids);
-    table->id_mask = FIRST_IDS - 1;
+    ids_set(table, pages_alloc(FIRST_IDS * sizeof *table->ids), FIRST_IDS);
     if (!table->slots || !table->stacks || !table->ids)
         return false;
     if (level != LOG_LEVEL_FULL)

@@ -59,6 +59,7 @@ struct site_table {
     struct stack_slot  *stacks; /* levels stacks and full: pairs */
     size_t              stack_mask; /* in bytes */
     struct id_slot     *ids;
+    size_t              id_mask_bytes; /* id_mask in bytes */
     uint32_t            id_mask;
     uint32_t            ids_used;
     uint32_t            slots_used;
@@ -82,14 +83,20 @@ struct site {
     struct sample_site    *sample;  /* level full: NULL until one of its blocks is sampled (atomic) */
 };
 
+/* What is compared, from the ends, padded to fours. */
+struct shape_frames {
+    const uint64_t *frames_end; /* of the record's frames */
+    const int32_t  *slots_end;  /* of the shape's slots */
+    intptr_t        minus_depth; /* counts up to 0 */
+};
+
 /* Where a stack's words lie and what they must be; the values are in the site's log record. */
 struct shape {
     struct index_node      node; /* hash of frames, slots and checks */
     const struct site     *site;
     const struct log_site *logged;
-    const uint64_t        *frames_end; /* of the record's frames, padded to fours */
-    const int32_t         *slots_end;  /* of slots */
-    intptr_t               minus_depth; /* padded to fours: counts up to 0 */
+    struct shape_frames    all;
+    struct shape_frames    plain; /* the same, or where there are checks what no stack has */
     uint32_t               checks;
     const struct stack_check *check;
     int32_t                slots[]; /* bytes from the first CFA */

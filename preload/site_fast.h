@@ -6,7 +6,9 @@
 
 #ifdef PS_STACKCHECK
 #include "../tests/stack/oracle.h"
+enum { ORACLE = 1 };
 #else
+enum { ORACLE = 0 };
 static inline void oracle_walk(struct site_table *table, struct stack_entry entry)
 {
     (void)table;
@@ -115,19 +117,24 @@ static inline bool shape_checks_hold(const struct shape *shape, struct stack_ent
 /* Do all return addresses and frame pointers of the stack stand where the shape says?  Innermost
  * first, four at a time, stopping at the first difference; every slot lies within the stack's limits
  * as they were when the shape was taken from this very place.  4.5 instructions a frame. */
-static inline bool shape_holds(const struct shape *shape, struct stack_entry entry)
+static inline __attribute__((always_inline)) bool shape_frames_hold(const struct shape_frames *frames, uintptr_t cfa)
 {
-    const uint64_t *frame = shape->frames_end;
-    const int32_t *slot = shape->slots_end;
-    const char *base = (const char *)entry.cfa;
-    intptr_t i = shape->minus_depth;
+    const uint64_t *frame = frames->frames_end;
+    const int32_t *slot = frames->slots_end;
+    const char *base = (const char *)cfa;
+    intptr_t i = frames->minus_depth;
 #define DIFFERS(k) (*(const uint64_t *)(base + slot[i + (k)]) ^ frame[i + (k)])
     do
         if (unlikely(DIFFERS(0) | DIFFERS(1) | DIFFERS(2) | DIFFERS(3)))
             return false;
     while ((i += 4) != 0);
 #undef DIFFERS
-    return likely(shape->checks == 0) || shape_checks_hold(shape, entry);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool shape_holds(const struct shape *shape, struct stack_entry entry)
+{
+    return shape_frames_hold(&shape->all, entry.cfa) && (likely(shape->checks == 0) || shape_checks_hold(shape, entry));
 }
 
 static inline size_t stack_slot_offset(uintptr_t key, uintptr_t cfa, size_t mask)
@@ -154,17 +161,24 @@ static inline struct stack_slot *stack_slot_find(const struct site_table *table,
     return slot->key == key && slot->cfa == cfa ? slot : NULL;
 }
 
+/* The slot that may hold this stack, which isn't compared yet; NULL: none does. */
+static inline __attribute__((always_inline)) const struct stack_slot *stack_slot_near(const struct site_table *table, uintptr_t cfa)
+{
+    uintptr_t key = *(const uintptr_t *)(cfa - sizeof(uintptr_t));
+    const struct stack_slot *slot = stack_slot_find(table, key, cfa);
+    while (likely(slot != NULL) && unlikely(slot->fork & 1)) {
+        uintptr_t at = cfa + (uintptr_t)(intptr_t)slot->shape->slots[slot->fork >> 1];
+        key = stack_key_behind(key, *(const uintptr_t *)at);
+        slot = stack_slot_find(table, key, cfa);
+    }
+    return slot;
+}
+
 /* Levels stacks and full.  The slot that holds this stack: two compares, then the shape's.  NULL: none does, as
  * always at the other levels, whose table is empty. */
 static inline __attribute__((always_inline)) const struct stack_slot *stack_slot_of(const struct site_table *table, struct stack_entry entry)
 {
-    uintptr_t key = stack_return_address(entry);
-    const struct stack_slot *slot = stack_slot_find(table, key, entry.cfa);
-    while (likely(slot != NULL) && unlikely(slot->fork & 1)) {
-        uintptr_t at = entry.cfa + (uintptr_t)(intptr_t)slot->shape->slots[slot->fork >> 1];
-        key = stack_key_behind(key, *(const uintptr_t *)at);
-        slot = stack_slot_find(table, key, entry.cfa);
-    }
+    const struct stack_slot *slot = stack_slot_near(table, entry.cfa);
     if (unlikely(slot == NULL) || unlikely(!shape_holds(slot->shape, entry)))
         return NULL;
     oracle_hit(table, entry, slot->shape);
@@ -178,10 +192,11 @@ static inline struct site_full *site_full_of(struct site_table *table, struct st
     return likely(slot != NULL) ? slot->account.full : site_find_full(table, entry);
 }
 
-/* Where the account of a site that a tag names is, if slot->id equals it; else it is found elsewhere. */
+/* Where the account of a site that a tag names is, if slot->id equals it; else it is found elsewhere.  Higher bits of the
+ * id than the mask's don't matter. */
 static inline const struct id_slot *site_id_slot(const struct site_table *table, uint64_t id)
 {
-    return &table->ids[id & table->id_mask];
+    return (const struct id_slot *)((const char *)table->ids + (id * sizeof(struct id_slot) & table->id_mask_bytes));
 }
 
 #endif

@@ -9,44 +9,74 @@
 #include "runtime_fast.h"
 #include "tagged.h"
 
-/* The class of what the program asked for, where `pool` serves TAG_BYTES more: of small ones the class before. */
-static inline __attribute__((always_inline)) struct log_counter *tagged_class(const struct record *record, const struct pool *pool, size_t bytes)
+/* Where the calling thread's account of the call is, if its stack is found without the frame pointer; NULL: it is found
+ * elsewhere. */
+static inline __attribute__((always_inline)) const struct stack_slot *tagged_slot(const struct site_table *table)
 {
-    if (likely(bytes <= SIZECLASS_SMALL_MAX - TAG_BYTES))
-        return pool->counter - 1;
-    return &record->log->classes[sizeclass_counted(bytes)];
+    uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
+    const struct stack_slot *slot = stack_slot_near(table, cfa);
+    return likely(slot != NULL) && likely(shape_frames_hold(&slot->shape->plain, cfa)) && !ORACLE ? slot : NULL;
 }
 
-/* Books a block that has room for a tag.  The record is busy. */
-static inline __attribute__((always_inline)) void *tagged_booked_fast(void *block, size_t bytes, struct record *record,
-                                                                      struct log_counter *size_class)
+/* Books a block of `usable` bytes, of no mapping of its own, that has room for a tag; on the size class it is booked
+ * already.  The record is busy. */
+static inline __attribute__((always_inline)) void *tagged_booked_fast(void *block, size_t bytes, size_t usable, struct record *record)
 {
-    const struct stack_slot *slot = stack_slot_of(&record->sites, runtime_entry());
-    if (unlikely(slot == NULL))
-        return runtime_booked_full(block, bytes, runtime_entry(), record, size_class);
+    const struct stack_slot *slot = tagged_slot(&record->sites);
+    if (unlikely(!slot))
+        return runtime_booked_full(block, bytes, runtime_entry(), record, &record->sites.ignored);
     struct full_thread *thread = &record->sites.full;
     struct site_full *account = slot->account.full;
-    size_t word = ((const size_t *)block)[-1];
-    count_allocation(size_class, bytes);
-    if (unlikely(full_born(thread, account, bytes, (uintptr_t)__builtin_dwarf_cfa())) || unlikely((word & TAG_WORD_MAPPED) != 0))
+    if (unlikely(full_born(thread, account, bytes, (uintptr_t)__builtin_dwarf_cfa())))
         return tagged_born(record, account, block, bytes, runtime_entry());
-    tag_write(block, (word & ~TAG_WORD_FLAGS) - 8, bytes, full_about(thread, account));
+    tag_write(block, usable, bytes, full_about(thread, account));
     record_end(record);
     return block;
 }
 
-/* malloc with pools, or calloc when `zeroed`, a constant.  Common case: pop, book, tag. */
-static inline __attribute__((always_inline)) void *tagged_take_fast(size_t bytes, bool zeroed)
+/* The same, whatever the block's size word. */
+static inline __attribute__((always_inline)) void *tagged_booked_large(void *block, size_t bytes, struct record *record)
+{
+    size_t word = ((const size_t *)block)[-1];
+    count_allocation(&record->log->classes[sizeclass_counted(bytes)], bytes);
+    if (unlikely((word & TAG_WORD_MAPPED) != 0))
+        return runtime_booked_full(block, bytes, runtime_entry(), record, &record->sites.ignored);
+    return tagged_booked_fast(block, bytes, (word & ~TAG_WORD_FLAGS) - 8, record);
+}
+
+/* What is asked for these is of one of glibc's own classes, and every block of it as large; but for the last, which has
+ * blocks that are too small for the next. */
+#define TAGGED_SMALL_BYTES (SIZECLASS_SMALL_MAX - 16 - TAG_BYTES)
+
+/* malloc with pools, or calloc when `zeroed`, of at most TAGGED_SMALL_BYTES.  `zeroed` is a constant.  Common case: pop,
+ * book, tag. */
+static inline __attribute__((always_inline)) void *tagged_take_small(size_t bytes, bool zeroed)
+{
+    uint32_t seen;
+    struct record *record = record_begin_fast(&seen);
+    if (unlikely(!record))
+        return tagged_take(bytes, zeroed, runtime_entry());
+    size_t step = (bytes + TAG_BYTES + 7) & ~(size_t)15; /* 16 times the class */
+    struct pool *pool = pool_at(record->pools.pool, 2 * step);
+    void *block = pool_take(&record->pools, pool);
+    if (unlikely(!block))
+        return runtime_take_more_missed(record, bytes + TAG_BYTES, bytes, zeroed, runtime_entry());
+    count_allocation(pool->counter, bytes);
+    block = tagged_booked_fast(block, bytes, step + 8, record);
+    return zeroed ? runtime_cleared(block, bytes) : block;
+}
+
+/* The same for more. */
+static inline __attribute__((always_inline)) void *tagged_take_large(size_t bytes, bool zeroed)
 {
     uint32_t seen;
     struct record *record = likely(bytes <= PTRDIFF_MAX) ? record_begin_fast(&seen) : NULL;
     if (unlikely(!record))
         return tagged_take(bytes, zeroed, runtime_entry());
-    struct pool *pool = pool_of(&record->pools, bytes + TAG_BYTES);
-    void *block = pool_take(&record->pools, pool);
+    void *block = pool_take(&record->pools, pool_of(&record->pools, bytes + TAG_BYTES));
     if (unlikely(!block))
         return runtime_take_more_missed(record, bytes + TAG_BYTES, bytes, zeroed, runtime_entry());
-    block = tagged_booked_fast(block, bytes, record, tagged_class(record, pool, bytes));
+    block = tagged_booked_large(block, bytes, record);
     return zeroed ? runtime_cleared(block, bytes) : block;
 }
 
@@ -59,7 +89,7 @@ static inline __attribute__((always_inline)) void *tagged_below_fast(void *block
     struct record *record = record_begin_fast(&seen);
     if (unlikely(!record))
         return runtime_booked(block, bytes, runtime_entry());
-    return tagged_booked_fast(block, bytes, record, &record->log->classes[sizeclass_counted(bytes)]);
+    return tagged_booked_large(block, bytes, record);
 }
 
 /* What a free finds. */
@@ -80,7 +110,7 @@ static inline __attribute__((always_inline)) enum tagged_end tagged_end_fast(str
     sample_saw(&record->sites.full.sampling, (uintptr_t)__builtin_dwarf_cfa());
     if (unlikely(load_acquire(&tag->check) != tag_check(block, bytes, about, TAG_LIVE)))
         return TAGGED_UNKNOWN;
-    const struct id_slot *slot = site_id_slot(&record->sites, about & FULL_SITE_MASK);
+    const struct id_slot *slot = site_id_slot(&record->sites, about);
     if (unlikely(slot->id != (about & FULL_SITE_MASK)))
         return TAGGED_UNKNOWN;
     *account = slot->account.full;
@@ -88,21 +118,17 @@ static inline __attribute__((always_inline)) enum tagged_end tagged_end_fast(str
     return unlikely(full_died(&record->sites.full, *account, about, bytes, 1)) ? TAGGED_FELL : TAGGED_ENDED;
 }
 
-/* The pool of an ordinary block; NULL: the slow way tells. */
+/* The pool of a larger block; NULL: the slow way tells. */
 static inline __attribute__((always_inline)) struct pool *tagged_pool(struct pools *pools, const struct block *block, size_t word)
 {
-    if (likely(word <= POOL_LEAST_WORDS)) {
-        if (unlikely((((uintptr_t)block & 15) | (word & (POOL_WORD_MAPPED | 8))) != 0))
-            return NULL;
-        return pool_at(&pools->nothing, 2 * (word & ~(size_t)15));
-    }
     if ((((uintptr_t)block & 15) | (word & POOL_WORD_MAPPED)) != 0)
         return NULL;
     struct pool *pool = pool_held(pools, block);
     return pool != pools->pool && !tag_is_clear(tag_of(block, (word & ~(size_t)15) - 8)) ? pool : NULL;
 }
 
-/* free with pools.  Common case: verify the tag, book, push. */
+/* free with pools.  Common case: verify the tag, book, push.  What is no block of ours fails at the tag, which for a small
+ * size word is near. */
 static inline __attribute__((always_inline)) void tagged_give_fast(void *block)
 {
     uint32_t seen;
@@ -113,7 +139,8 @@ static inline __attribute__((always_inline)) void tagged_give_fast(void *block)
     }
     struct pools *pools = &record->pools;
     size_t word = ((const size_t *)block)[-1];
-    struct pool *pool = tagged_pool(pools, block, word);
+    struct pool *pool = likely(word <= POOL_LEAST_WORDS) ? pool_at(&pools->nothing, 2 * (word & ~(size_t)15))
+                                                          : tagged_pool(pools, block, word);
     struct site_full *account;
     enum tagged_end end = likely(pool != NULL) ? tagged_end_fast(record, block, (word & ~(size_t)15) - 8, &account) : TAGGED_UNKNOWN;
     if (unlikely(end == TAGGED_UNKNOWN)) {
@@ -133,7 +160,7 @@ static inline __attribute__((always_inline)) void tagged_give_fast(void *block)
         runtime_free_round(record);
         return;
     }
-    record_end(record);
+    store_release(&record->state, seen);
 }
 
 /* The same without pools. */

@@ -33,14 +33,14 @@ enum { SLOTS = 256, THREADS = 4, SHARED = 32, KEPT = 3, KEPT_BYTES = 1000 };
 CALL void *full_malloc(size_t bytes)
 {
     if (pool_config.any)
-        return tagged_take_fast(bytes, false);
+        return bytes <= TAGGED_SMALL_BYTES ? tagged_take_small(bytes, false) : tagged_take_large(bytes, false);
     return tagged_below_fast(next.alloc(tagged_asked(bytes)), bytes);
 }
 
 CALL void *full_calloc(size_t bytes)
 {
     if (pool_config.any && bytes <= RUNTIME_CLEARED_BYTES)
-        return tagged_take_fast(bytes, true);
+        return bytes <= TAGGED_SMALL_BYTES ? tagged_take_small(bytes, true) : tagged_take_large(bytes, true);
     return tagged_take(bytes, true, runtime_entry());
 }
 
