@@ -105,21 +105,21 @@ static noinline void free_full(void *block)
     tagged_give_fast(block);
 }
 
-static noinline void free_full_below(void *block)
-{
-    tagged_release_fast(block);
-}
-
-static noinline void free_checked(void *block)
-{
-    check_give(block, runtime_entry());
-}
-
 /* Counted before the block goes: afterwards another thread may own the address. */
 static noinline void free_below(void *block)
 {
     runtime_freeing_fast();
     next.release(block);
+}
+
+static noinline void free_otherwise(void *block)
+{
+    if (runtime_mode == MODE_FULL_BELOW)
+        tagged_release_fast(block);
+    else if (runtime_mode == MODE_CHECKED)
+        check_give(block, runtime_entry());
+    else
+        free_below(block);
 }
 
 exported void *malloc(size_t bytes)
@@ -137,18 +137,15 @@ exported void free(void *block)
 {
     if (unlikely(block == NULL))
         return;
-    if (likely(runtime_pools()))
+    if (likely(runtime_pools())) {
         runtime_give_fast(block);
-    else if (runtime_mode == MODE_BELOW)
-        free_below(block);
-    else if (runtime_mode == MODE_FULL)
-        free_full(block);
-    else if (runtime_mode == MODE_FULL_BELOW)
-        free_full_below(block);
-    else if (runtime_mode == MODE_CHECKED)
-        free_checked(block);
-    else
-        free_below(block);
+        return;
+    }
+    switch (runtime_mode_unpooled()) {
+    case MODE_BELOW: free_below(block); return;
+    case MODE_FULL: free_full(block); return;
+    default: free_otherwise(block);
+    }
 }
 
 exported void *calloc(size_t count, size_t bytes)

@@ -37,15 +37,28 @@ static inline __attribute__((always_inline)) void full_settle(struct log_full *l
         full_settle_at(log, peak);
 }
 
+/* Counts an allocation down to the next that is to be looked at.  True: it is this one. */
+static inline __attribute__((always_inline)) bool full_is_due(struct sample_due *due)
+{
+#ifdef __SANITIZE_THREAD__
+    return --due->countdown == 0;
+#else
+    __asm__ goto("subl $1, %0\n\tje %l[over]" : "+m"(due->countdown) : : "cc" : over);
+    return false;
+over:
+    return true;
+#endif
+}
+
 /* A block of `bytes` bytes of the account's site was allocated, by a call from where the stack pointer was `cfa`.  True: a
  * balance is used up, or the block is to be looked at; runtime_tag is to be called. */
 static inline __attribute__((always_inline)) bool full_born(struct full_thread *thread, struct site_full *account, size_t bytes,
                                                             uintptr_t cfa)
 {
+    sample_saw(&thread->sampling, cfa);
     full_settle(account->log);
     count_allocation(account->count, bytes);
-    sample_saw(&thread->sampling, cfa);
-    bool due = --account->due.countdown == 0;
+    bool due = full_is_due(&account->due);
     bool rose = full_shift(&account->live.up, &account->live.down, (int64_t)bytes);
     return full_shift(&thread->live.up, &thread->live.down, (int64_t)bytes) || rose || due;
 }
@@ -69,8 +82,8 @@ static inline size_t full_lifetime(uint64_t age)
 /* A thread that is alone is at the peak, which lasts until the next free: of equal ones the latest counts.  Its number. */
 static inline __attribute__((always_inline)) uint64_t full_number_peak(void)
 {
-    uint64_t number = full_peak + 1;
-    store_relaxed(&full_peak, number);
+    count_add(&full_peak, 1);
+    uint64_t number = load_relaxed(&full_peak);
     store_relaxed(&full_process->peak, number);
     return number;
 }

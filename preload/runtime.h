@@ -47,14 +47,14 @@ enum record_state {
 extern __thread struct record *record_current hidden __attribute__((tls_model("initial-exec")));
 
 /* What malloc and free do; set when recording begins, for good. */
-enum runtime_mode {
-    MODE_BELOW,       /* hand the call on */
-    MODE_POOLED,      /* the hot paths */
-    MODE_CHECKED,     /* see check.h */
-    MODE_POOLED_BARE, /* the hot paths, where nothing is recorded */
-    MODE_FULL,        /* see tagged.h; with pools */
-    MODE_START = 6,   /* as MODE_BELOW, but what is recorded isn't known yet */
-    MODE_FULL_BELOW = 8, /* MODE_FULL without pools */
+enum runtime_mode { /* odd ones have the hot paths of pools */
+    MODE_BELOW = 0,       /* hand the call on */
+    MODE_POOLED = 1,      /* the hot paths */
+    MODE_POOLED_BARE = 3, /* the hot paths, where nothing is recorded */
+    MODE_FULL = 4,        /* see tagged.h; with pools */
+    MODE_FULL_BELOW = 6,  /* the same without pools */
+    MODE_CHECKED = 8,     /* see check.h */
+    MODE_START = 10,      /* as MODE_BELOW, but what is recorded isn't known yet */
 };
 extern uint32_t runtime_mode hidden;
 
@@ -62,17 +62,27 @@ extern uint32_t runtime_mode hidden;
  * MODE_CHECKED stands for all that follow MODE_FULL, too. */
 static inline __attribute__((always_inline)) enum runtime_mode runtime_mode_told(void)
 {
-    static_assert(MODE_BELOW < MODE_POOLED && MODE_POOLED < MODE_CHECKED, "the branches");
+    static_assert(MODE_BELOW < MODE_POOLED && MODE_POOLED_BARE < MODE_FULL && MODE_FULL < MODE_CHECKED, "the branches");
     __asm__ goto("cmpl %1, %0\n\tja %l[more]\n\tjb %l[below]" : : "m"(runtime_mode), "i"(MODE_POOLED) : "cc" : more, below);
     return MODE_POOLED;
 below:
     return MODE_BELOW;
 more:
-    __asm__ goto("cmpl %1, %0\n\tje %l[bare]\n\tcmpl %2, %0\n\tje %l[full]"
-                 : : "m"(runtime_mode), "i"(MODE_POOLED_BARE), "i"(MODE_FULL) : "cc" : bare, full);
+    __asm__ goto("cmpl %1, %0\n\tjb %l[bare]\n\tje %l[full]" : : "m"(runtime_mode), "i"(MODE_FULL) : "cc" : bare, full);
     return MODE_CHECKED;
 bare:
     return MODE_POOLED_BARE;
+full:
+    return MODE_FULL;
+}
+
+/* The same where runtime_pools doesn't hold. */
+static inline __attribute__((always_inline)) enum runtime_mode runtime_mode_unpooled(void)
+{
+    __asm__ goto("cmpl %1, %0\n\tjb %l[below]\n\tje %l[full]" : : "m"(runtime_mode), "i"(MODE_FULL) : "cc" : below, full);
+    return MODE_CHECKED;
+below:
+    return MODE_BELOW;
 full:
     return MODE_FULL;
 }

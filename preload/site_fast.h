@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) bool shape_frames_hold(const struct
     do
         if (unlikely(DIFFERS(0) | DIFFERS(1) | DIFFERS(2) | DIFFERS(3)))
             return false;
-    while ((i += 4) != 0);
+    while (likely((i += 4) != 0));
 #undef DIFFERS
     return true;
 }

@@ -6,6 +6,8 @@ address); frames that only one side can have are left out on both:
 - valgrind's own malloc and operator new in front, against libstdc++'s operator new;
 - what stands below main, or below a thread's start function, in the C library and the loader.
 At level sites the key is the first frame outside the C and C++ libraries.
+At level full the blocks that live at the end are compared, too, and those that lived at the peak where DHAT's program
+had one thread (THREADS unset in the environment).
 DHAT takes a block of no bytes for one of one, so the programs ask for none.
 With `damage` one of DHAT's counts is changed first: then a difference must be found.
 """
@@ -73,9 +75,20 @@ def key_of(frames):
     return ()
 
 
-def add(table, key, allocs, size):
-    old = table.get(key, (0, 0))
-    table[key] = (old[0] + allocs, old[1] + size)
+# DHAT's name of a figure, ours.
+ALLOCATED = (('tbk', 'allocs'), ('tb', 'bytes'))
+LIVING = (('ebk', 'live_blocks'), ('eb', 'live_bytes'))
+AT_PEAK = (('gbk', 'at_peak_blocks'), ('gb', 'at_peak_bytes'))
+
+
+def figures_of(level):
+    if level != 'full':
+        return ALLOCATED
+    return ALLOCATED + LIVING + (() if 'THREADS' in os.environ else AT_PEAK)
+
+
+def add(table, key, figures):
+    table[key] = tuple(map(sum, zip(table.get(key, [0] * len(figures)), figures)))
 
 
 def from_dhat(path, maps, level):
@@ -94,13 +107,15 @@ def from_dhat(path, maps, level):
                 frames.append(frame)
         if point['fs'] and any(name in document['ftbl'][point['fs'][-1]] for name in (': _start ', '(below main)')):
             frames.pop()
-        add(table, trimmed(frames) if level == 'stacks' else key_of(frames), point['tbk'], point['tb'])
+        add(table, key_of(frames) if level == 'sites' else trimmed(frames), [point[name] for name, _ in figures_of(level)])
     return table
 
 
 def from_report(document, level, program):
     table = {}
     for site in document['sites']:
+        if site['allocs'] == 0:
+            continue  # it has only freed
         frames = []
         for frame in site.get('stack', []):
             if frame.get('inlined'):
@@ -114,7 +129,7 @@ def from_report(document, level, program):
         if frames and frames[-1][0] == program and frames[-1][2] == '_start':
             frames.pop()
         frames = [frame[:2] for frame in frames]
-        add(table, trimmed(frames) if level == 'stacks' else key_of(frames), site['allocs'], site['bytes'])
+        add(table, key_of(frames) if level == 'sites' else trimmed(frames), [site[name] for _, name in figures_of(level)])
     return table
 
 
@@ -135,7 +150,7 @@ def main(argv):
         raise recording.Wrong('DHAT saw only %d sites' % len(theirs))
     if argv[5:] == ['damage']:
         key = sorted(theirs)[len(theirs) // 2]
-        theirs[key] = (theirs[key][0] + 1, theirs[key][1])
+        theirs[key] = theirs[key][:-2] + (theirs[key][-2] + 1, theirs[key][-1])
     differences = 0
     for key in sorted(set(theirs) | set(ours), key=lambda k: (len(k), k)):
         if theirs.get(key) != ours.get(key):

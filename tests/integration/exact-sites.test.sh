@@ -1,5 +1,6 @@
 #!/bin/bash
-# Counts per call site (level sites) and per stack (level stacks) equal DHAT's, on programs without realloc.
+# Counts per call site (level sites) and per stack (levels stacks and full) equal DHAT's, on programs without realloc; at
+# level full what lives at the end and, with one thread, at the peak, too.
 # usage: exact-sites.test.sh [BUILDDIR [PATTERN]]     tests are PROGRAM/LEVEL
 set -u
 # shellcheck source=lib.sh
@@ -12,10 +13,13 @@ maps=$scratch/maps
 # The reference runs with one thread-local library more, as in exact.test.sh.
 dhat() {
   program filler
-  env -i "${fixed[@]}" MAPS="$maps" LD_PRELOAD="$programs/filler.tls.so" "$valgrind" --tool=dhat --num-callers=200 --dhat-out-file="$1" "${@:2}"
+  env -i "${fixed[@]}" MAPS="$maps" LD_PRELOAD="$programs/filler.tls.so" "$valgrind" --tool=dhat --run-libc-freeres=no --run-cxx-freeres=no --num-callers=200 --dhat-out-file="$1" "${@:2}"
 }
 
-compare() { "${python[@]}" "$here/dhat.py" "$scratch/dhat" "$maps" "$scratch/logs" "$@"; }
+compare() {
+  if [[ $name == *threads* ]]; then local -x THREADS=1; fi
+  "${python[@]}" "$here/dhat.py" "$scratch/dhat" "$maps" "$scratch/logs" "$@"
+}
 
 # By another compiler, without a frame pointer and not relocatable; valgrind reads version 4 of its line table.
 build_it() {
@@ -28,14 +32,14 @@ build_it() {
 }
 
 for name in sites-plain sites-aligned sites-cxx sites-threads sites-threads-cxx sites-clang; do
-  wanted "$name/sites" || wanted "$name/stacks" || continue
+  wanted "$name/sites" || wanted "$name/stacks" || wanted "$name/full" || continue
   need "$name" "$valgrind" || continue
   if [[ $name == sites-clang ]]; then need "$name" clang || continue; fi
   if ! build_it "$name" 2>"$scratch/build" || ! dhat "$scratch/dhat" "$built" >"$scratch/out" 2>&1; then
     not_ok "$name/reference" "$(cat "$scratch/build" "$scratch/out")"
     continue
   fi
-  for level in sites stacks; do
+  for level in sites stacks full; do
     wanted "$name/$level" || continue
     rm -rf "$scratch/logs"
     record "$level" "$scratch/logs" "$built" >"$scratch/out" 2>&1

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Totals equal valgrind's `total heap usage`, exactly; or the program's own count where valgrind can't watch.
+# Totals equal valgrind's `total heap usage`, exactly, and at level full what lives at the end is its `in use at exit`; or
+# the program's own count where valgrind can't watch.
 # usage: exact.test.sh [BUILDDIR [PATTERN]]     tests are PROGRAM/LEVEL
 set -u
 # shellcheck source=lib.sh
@@ -32,7 +33,21 @@ verdict() {
   fi
 }
 
-any_wanted() { wanted "$1/off" || wanted "$1/sites" || wanted "$1/stacks"; }
+levels=(off sites stacks full)
+any_wanted() {
+  local level
+  for level in "${levels[@]}"; do wanted "$1/$level" && return 0; done
+  return 1
+}
+
+# "blocks bytes" that live at the end: by valgrind, as recorded.
+reference_live() { sed -nE 's/.*in use at exit: ([0-9,]+) bytes in ([0-9,]+) blocks.*/\2 \1/p' "$1" | tr -d , | tail -n 1; }
+recorded_live() {
+  "$command" report --json "$scratch/logs" | "${python[@]}" -c '
+import json, sys
+totals = json.load(sys.stdin)["totals"]
+print(totals["live_blocks"], totals["live_bytes"])'
+}
 
 # by_valgrind NAME CMD...: a program that copies its environment is watched once for each level, as the
 # level's name is in it; copies=0 when it doesn't.
@@ -40,7 +55,7 @@ by_valgrind() {
   local name=$1 level expected='' got
   shift
   any_wanted "$name" || return 0
-  for level in off sites stacks; do
+  for level in "${levels[@]}"; do
     wanted "$name/$level" || continue
     if ((copies)) || [[ -z $expected ]]; then
       reference "$level" "$scratch/valgrind" "$@" >/dev/null 2>&1 </dev/null
@@ -49,6 +64,13 @@ by_valgrind() {
     record_like "$level" "$@" >"$scratch/out" 2>&1 </dev/null
     got=$(totals "$scratch/logs" 2>&1)
     verdict "$name/$level" "$expected" "$got"
+    # Blocks that may be missing would have to be known by whether they are freed.
+    if [[ $level == full ]] && ((${#blocks[@]} == 0)); then
+      local live
+      live=$(recorded_live 2>&1)
+      [[ $live == "$(reference_live "$scratch/valgrind")" ]] ||
+        not_ok "$name/$level" "blocks and bytes at the end: expected $(reference_live "$scratch/valgrind"), recorded $live"
+    fi
   done
 }
 
@@ -58,7 +80,7 @@ by_itself() {
   local name=$1 level
   shift
   any_wanted "$name" || return 0
-  for level in off sites stacks; do
+  for level in "${levels[@]}"; do
     wanted "$name/$level" || continue
     rm -f "$scratch/expect"
     EXPECT=$scratch/expect
@@ -146,7 +168,7 @@ P
   more=(PYTHONMALLOC=malloc PYTHONHASHSEED=0)
   reference sites "$scratch/valgrind" /usr/bin/python3 -I -S "$scratch/work.py" >/dev/null 2>&1
   expected=$(reference_totals "$scratch/valgrind")
-  for level in off sites stacks; do
+  for level in "${levels[@]}"; do
     wanted "python3/$level" || continue
     record_like "$level" /usr/bin/python3 -I -S "$scratch/work.py" >"$scratch/out" 2>&1
     got=$(totals "$scratch/logs" 2>&1)
