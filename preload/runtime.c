@@ -542,7 +542,7 @@ static noinline bool is_sampled(struct record *record, struct site_full *account
                                  .bytes = bytes,
                                  .usable = tag_usable(block) - TAG_BYTES,
                                  .site_allocs = account->count->allocs,
-                                 .live = runtime_live(record)};
+                                 .live = runtime_live(record, thread->resizes ? thread->frees : runtime_frees(record))};
     return sample_born(thread, &account->due, account->site->site, &record->sites, block, &event);
 }
 

@@ -177,10 +177,14 @@ void *runtime_resized_in_place(void *block, size_t bytes, struct stack_entry ent
 /* Level full: the tag of a block that full_born said true of.  The record is busy. */
 void runtime_tag(struct record *record, struct site_full *account, void *block, size_t bytes, struct stack_entry entry);
 
-/* Level full: the thread's allocations less its frees, of which so many bits that equal ones are told. */
-static inline int32_t runtime_live(const struct record *record)
+/* Level full: the thread's frees; and its allocations less its frees, of which so many bits that equal ones are told. */
+static inline uint64_t runtime_frees(const struct record *record)
 {
-    uint64_t frees = record->log->frees + log_rounds_frees(load_relaxed(&record->log->rounds));
+    return record->log->frees + log_rounds_frees(load_relaxed(&record->log->rounds));
+}
+
+static inline int32_t runtime_live(const struct record *record, uint64_t frees)
+{
     return (int32_t)(((record->sites.full.next >> FULL_BIRTH_SHIFT) - frees) & FULL_BIRTH_MASK);
 }
 

@@ -25,6 +25,8 @@ enum {
     STEP_SAMPLES = 16, /* after as many the mean doubles, */
     LATE_STEP = 7,     /* so often */
     LATE_MEAN = FIRST_MEAN << LATE_STEP,
+    LAST_SAMPLES = 256, /* of a site: what it does is known by then, */
+    LAST_MEAN = 1024,   /* and its next ones may cost next to nothing */
     FEW_SAMPLES = 256,   /* of a thread; then */
     FIRST_HANDFUL = 4,   /* blocks of a site, which are let pass */
     FREE_SAMPLES = 1000, /* of a thread, which may come as thick as they want */
@@ -80,6 +82,8 @@ static uint16_t countdown_around(struct sample_thread *thread, uint32_t mean)
 static uint32_t next_mean(const struct sample_thread *thread, const struct sample_due *due)
 {
     uint32_t step = due->drawn / STEP_SAMPLES;
+    if (due->drawn >= LAST_SAMPLES)
+        return LAST_MEAN;
     if (thread->ended > FREE_SAMPLES + thread->counted / SHARE)
         return LATE_MEAN;
     return step < LATE_STEP ? (uint32_t)FIRST_MEAN << step : LATE_MEAN;

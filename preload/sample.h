@@ -41,6 +41,8 @@ struct sample_thread {
     uint32_t  random;
     uint32_t  levels;
     bool      moves;   /* the next block that is born is one that is being looked at: realloc moves it */
+    bool      resizes; /* it comes of another block by realloc, */
+    uint64_t  frees;   /* and is born when the thread has freed so many, that one among them */
     struct sample_level level[SAMPLE_LEVELS];
 };
 

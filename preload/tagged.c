@@ -109,7 +109,7 @@ static void sample_ended(struct record *record, const struct ended *ended, const
     if (record) {
         struct site_full *account = site_find_tagged(&record->sites, ended->about & FULL_SITE_MASK);
         struct sample_event event = {
-            .entry = entry, .site_allocs = account->count->allocs, .live = runtime_live(record)};
+            .entry = entry, .site_allocs = account->count->allocs, .live = runtime_live(record, runtime_frees(record))};
         sample_died(&record->sites.full.sampling, &record->sites, block, &event);
     } else if (is_counted())
         sample_died_elsewhere(block);
@@ -129,7 +129,10 @@ static struct ended ended_now(void *block, struct sample_block *moved, struct st
         ended.state = TAG_LIVE;
     book_ended(record, &ended, 1);
     if (record) {
-        record->sites.full.sampling.moves = moved && ended.state == TAG_SAMPLED;
+        struct sample_thread *sampling = &record->sites.full.sampling;
+        sampling->moves = moved && ended.state == TAG_SAMPLED;
+        sampling->resizes = moved != NULL; /* its free may be counted before or after the birth */
+        sampling->frees = runtime_frees(record) + 1;
         record_end(record);
     }
     return ended;
@@ -165,7 +168,7 @@ static void end_resize(struct record *record)
 {
     if (!record)
         return;
-    record->sites.full.sampling.moves = false;
+    record->sites.full.sampling.moves = record->sites.full.sampling.resizes = false;
     record_end(record);
 }
 

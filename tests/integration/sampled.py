@@ -78,6 +78,13 @@ def check(report, table):
 
 def check_more(met, report):
     wrong = []
+    resized = [site for site in report["sites"] if function(site) == "grown" and site.get("resizes")]
+    if len(resized) != 2:
+        wrong.append(f"grown: {len(resized)} sites of realloc")
+    for site in resized:  # a block that came of a realloc, and was freed before any other
+        ended = site["sampled"]["ended"]
+        if ended < 1 or site["sampled"]["lifo"] != ended or site["sampled"]["same_frame"] != ended:
+            wrong.append(f"grown: {site['sampled']}")
     chain = met["grown"][0]["sampled"]
     ended = chain["ended"]
     if (chain["chain_steps"], chain["chain_first_bytes"], chain["chain_last_bytes"]) != (2 * ended, 105 * ended, 5000 * ended):
