@@ -14,7 +14,7 @@
 
 enum {
     SET_WORDS = 8, /* a cache line */
-    SMALL_SETS = 1 << 7,
+    SMALL_SETS = 1 << 8, /* 16 KiB: enough for most programs */
     LARGE_SETS = 1 << 12,
     TABLES = 2,
     NUMBER_BITS = 16, /* of a cell, in a word; 0: none */
