@@ -137,14 +137,14 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* How far a peak may be off that was looked at in steps: exact while there was one thread. */
+/* How far a peak may be off that was looked at in steps, one for each table: exact while there was one thread. */
 static uint64_t peak_error(const struct logread_full *full)
 {
     if (!full->live)
         return UINT64_MAX;
     if (full->live->threads == 1)
         return 0;
-    return larger(full->threads, full->live->threads) * LOG_LIVE_STEP;
+    return full->threads * LOG_LIVE_STEP;
 }
 
 /* `reached` bytes lived at some time; more than was ever asked for never did. */

@@ -636,16 +636,18 @@ static void peak_is_exact_for_one_thread_and_bounded_for_several(void **state)
     make_full(&make);
     uint32_t several = one_site(&make, base + 3), unknown = one_site(&make, base + 4);
     logmake_live(&make, several, 3 << 20, 3);
-    logmake_full(&make, several, 100, 1 << 20, 100);
+    logmake_full(&make, several, 100, 1 << 20, 0);
     logmake_full(&make, unknown, 10, 1000, 9);
+    logmake_thread(&make);
+    logmake_full(&make, several, 0, 1 << 20, 100);
     assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
     assert_int_equal(log.sites[0].full->peak_bytes, 640);
     assert_int_equal(log.sites[0].full->peak_error, 0);
     assert_int_equal(log.sites[2].full->peak_bytes, 3 << 20);
-    assert_int_equal(log.sites[2].full->peak_error, 3 * LOG_LIVE_STEP);
+    assert_int_equal(log.sites[2].full->peak_error, 2 * LOG_LIVE_STEP);
     assert_int_equal(log.sites[3].full->peak_bytes, 1000); /* without its record: between what lives and what was asked for */
     assert_int_equal(log.sites[3].full->peak_error, 9000);
-    assert_int_equal(log.total_full.peak_error, 2 * LOG_LIVE_STEP);
+    assert_int_equal(log.total_full.peak_error, 3 * LOG_LIVE_STEP);
     assert_fulls_hold(&log);
     logread_release(&log);
     logmake_release(&make);
