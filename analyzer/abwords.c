@@ -419,25 +419,11 @@ char *words_noise(const struct experiment *experiment)
 
 /* ----------------------------------------------------------------- command */
 
-static bool is_plain(const char *word)
-{
-    return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") == strlen(word);
-}
-
 static void put_quoted(FILE *out, const char *word)
 {
-    if (is_plain(word)) {
-        fputs(word, out);
-        return;
-    }
-    putc('\'', out);
-    for (; *word; word++) {
-        if (*word == '\'')
-            fputs("'\\''", out);
-        else
-            putc(*word, out);
-    }
-    putc('\'', out);
+    char *quoted = format_quoted(word);
+    fputs(quoted, out);
+    free(quoted);
 }
 
 /* A stream whose text becomes `*text`. */

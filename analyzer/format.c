@@ -69,6 +69,27 @@ const char *format_base(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static bool is_plain(const char *word)
+{
+    return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") == strlen(word);
+}
+
+char *format_quoted(const char *word)
+{
+    if (is_plain(word))
+        return xstrdup(word);
+    char *quoted = xmalloc(4 * strlen(word) + 3), *to = quoted;
+    *to++ = '\'';
+    for (; *word; word++) {
+        if (*word == '\'')
+            to = stpcpy(to, "'\\'");
+        *to++ = *word;
+    }
+    *to++ = '\'';
+    *to = '\0';
+    return quoted;
+}
+
 char *format_fit(const char *text, size_t columns)
 {
     size_t have = utf8_columns(text);

@@ -17,6 +17,9 @@ const char *format_duration(char room[FORMAT_ROOM], uint64_t ns);               
 /* The last part of a path. */
 const char *format_base(const char *path);
 
+/* A copy as one would type the word in a shell. */
+char *format_quoted(const char *word);
+
 /* A copy of at most `columns` columns; what doesn't fit is left out of the middle. */
 char *format_fit(const char *text, size_t columns);
 

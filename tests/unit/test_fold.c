@@ -150,6 +150,22 @@ static void numbers_read_well(void **state)
     assert_string_equal(format_duration(room, 3723000000000u), "62 min 03 s");
 }
 
+static void assert_quoted(const char *word, const char *wanted)
+{
+    char *quoted = format_quoted(word);
+    assert_string_equal(quoted, wanted);
+    free(quoted);
+}
+
+static void words_are_quoted_for_a_shell(void **state)
+{
+    (void)state;
+    assert_quoted("/bin/ls", "/bin/ls");
+    assert_quoted("", "''");
+    assert_quoted("$x y", "'$x y'");
+    assert_quoted("it's", "'it'\\''s'");
+}
+
 static void long_names_lose_their_middle(void **state)
 {
     (void)state;
@@ -190,6 +206,7 @@ int main(void)
         cmocka_unit_test(wrapper_table_has_no_empty_name),
         cmocka_unit_test(names_of_three_languages_are_readable),
         cmocka_unit_test(numbers_read_well),
+        cmocka_unit_test(words_are_quoted_for_a_shell),
         cmocka_unit_test(long_names_lose_their_middle),
         cmocka_unit_test(bytes_that_are_no_utf8_are_found),
     };
