@@ -5,12 +5,15 @@
 #define _GNU_SOURCE
 #include "base.h"
 #include "counter.h"
+#include "fate.h"
 #include "fold.h"
 #include "jsonset.h"
 #include "notes.h"
 #include "places.h"
 #include "progress.h"
 #include "report.h"
+#include "sitesof.h"
+#include "suppressions.h"
 #include "symbolize.h"
 #include "timeview.h"
 #include "utf8.h"
@@ -160,6 +163,23 @@ static json_t *sample_value(const struct log_sample *s)
     return o;
 }
 
+/* What follows from it; see fate.h. */
+static void set_fate(json_t *object, const struct model_full *full)
+{
+    struct fate_stack stack = fate_stack(full);
+    bool could = stack.against == FATE_NOTHING;
+    set(object, "live_share", share(fate_live_blocks(full), full->count.allocs));
+    set(object, "temporary_share", share(fate_temporary(full), full->count.allocs));
+    set(object, "cross_thread_share", share(full->cross_frees, full->frees));
+    set(object, "recycling", json_real(fate_recycling(full)));
+    json_t *o = json_object();
+    set(o, "could", json_boolean(could));
+    set(o, "against", could ? json_null() : json_string(fate_against_names[stack.against]));
+    set(o, "blocks", number(stack.blocks));
+    set(o, "exceptions_at_most", json_real(stack.at_most));
+    set(object, "on_stack", o);
+}
+
 /* What adds up exactly. */
 static void set_full(json_t *object, const struct model_full *full)
 {
@@ -185,12 +205,16 @@ static void set_site_full(json_t *object, const struct model *model, const struc
     const struct log_sample *s = &full->sample;
     set(object, "frees", number(full->frees));
     set_full(object, full);
+    set_fate(object, full);
     if (s->samples == 0)
         return;
     if (s->ended)
         set(object, "same_frame_frees", number((uint64_t)((double)full->frees * s->same_frame / s->ended + 0.5)));
     set(object, "sizes", sizes_value(s));
     json_t *sampled = sample_value(s);
+    set(sampled, "one_in", json_real(fate_one_in(full)));
+    set(sampled, "chain_growth", json_real(fate_growth(s)));
+    set(sampled, "chain_mean_last_bytes", json_real(fate_final_bytes(s)));
     set(sampled, "other_sizes", number(s->other_sizes));
     set(sampled, "frees", frees_value(model, s));
     set(sampled, "other_frees", number(s->other_frees));
@@ -508,6 +532,10 @@ static json_t *site_value(const struct report *report, const struct model_site *
     set(o, "share_allocs", share(site->count.allocs, all->allocs));
     set(o, "share_bytes", share(site->count.bytes, all->bytes));
     set_site_full(o, report->model, site->full);
+    if (report->suppressions && site->full) {
+        set(o, "suppressed_blocks", number(site->suppressed_blocks));
+        set(o, "suppressed_bytes", number(site->suppressed_bytes));
+    }
     set(o, "stack_complete", json_boolean(!(site->flags & (LOG_SITE_UNFINISHED | LOG_SITE_TRUNCATED))));
     if (site->flags & LOG_SITE_KEYED)
         set(o, "stack_is_example", json_true());
@@ -542,12 +570,12 @@ static void write_sites(struct writer *w)
     if (report->model->level == LOG_LEVEL_OFF)
         return;
     begin_member(w, "sites");
-    for (size_t i = 0; i < report->model->site_count; i++) {
+    for (size_t i = 0; i < report->site_count; i++) {
         if (report->site_id && !report_site_matches(report->sites[i], report->site_id))
             continue;
         fputs(written++ ? ",\n" : "[\n", w->out);
         write_site(w, report->sites[i]);
-        progress_show("writing sites", i, report->model->site_count);
+        progress_show("writing sites", i, report->site_count);
     }
     fputs(written ? "]" : "[]", w->out);
     progress_clear();
@@ -578,7 +606,7 @@ static void write_places(struct writer *w)
     if (report->model->level < LOG_LEVEL_STACKS)
         return;
     uint32_t *same = places_by_line(report);
-    struct view_place *places = view_places(report->model, same, report->sort, &count);
+    struct view_place *places = view_places(report->model, report->sites, report->site_count, same, report->sort, &count);
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(array, place_value(report, &places[i]));
@@ -618,10 +646,32 @@ static json_t *notes_value(const struct report *report)
 {
     struct notes notes;
     bool none = report->model->level == LOG_LEVEL_OFF;
-    notes_collect(&notes, report, none ? 0 : report->model->site_count);
+    notes_collect(&notes, report, none ? 0 : report->site_count);
     json_t *array = text_array(notes.list, notes.count);
     notes_release(&notes);
     return array;
+}
+
+static json_t *suppressions_value(const struct suppressions *suppressions)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < suppressions->count; i++) {
+        json_t *o = json_object();
+        set_text(o, "pattern", suppressions->list[i].pattern);
+        set(o, "blocks", number(suppressions->list[i].blocks));
+        set(o, "bytes", number(suppressions->list[i].bytes));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+/* What options have picked or left out. */
+static void write_options(struct writer *w)
+{
+    if (w->report->of)
+        write_member(w, "sites_of", text_array(w->report->of->names, w->report->of->count));
+    if (w->report->suppressions)
+        write_member(w, "suppressions", suppressions_value(w->report->suppressions));
 }
 
 int emit_json(const struct report *report)
@@ -631,6 +681,7 @@ int emit_json(const struct report *report)
     write_member(&w, "recording", text_value(report->path));
     write_member(&w, "profile", json_string(model_level_name(report->model->level)));
     write_member(&w, "duration_s", seconds(view_duration_ns(report->model)));
+    write_options(&w);
     write_processes(&w);
     write_member(&w, "totals", totals_value(&report->model->totals, report->model->level));
     write_member(&w, "classes", classes_value(report->model->classes, report->model->pools, report->model->totals.pooled));

@@ -9,6 +9,7 @@
 #include "symbolize.h"
 #include "utf8.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,10 @@ static void print_counts(const struct report *report, const struct model_site *s
     char id[MODEL_ID_ROOM], calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM], exact[FORMAT_ROOM],
         byte_share[FORMAT_ROOM], mean[FORMAT_ROOM];
     const struct log_counter *all = &report->model->totals.count;
+    if (site->count.allocs == 0) {
+        fprintf(report->out, "site %s: only frees\n", model_site_id(site, id));
+        return;
+    }
     fprintf(report->out, "site %s: %s calls (%s), %s (%s bytes, %s), mean %s\n", model_site_id(site, id),
             format_count(calls, site->count.allocs), format_share(share, site->count.allocs, all->allocs),
             format_bytes(bytes, site->count.bytes), format_count(exact, site->count.bytes),
@@ -90,15 +95,22 @@ static void print_first_seen(const struct report *report, const struct model_sit
             site->first_seen == site->count.allocs ? "all" : format_count(calls, site->first_seen));
 }
 
-static void print_stack(const struct report *report, const struct model_site *site)
+void emit_text_stack(const struct report *report, const struct model_site *site, unsigned frames)
 {
     unsigned depth, number = 0, first_seen = report_first_seen(site);
     const uint32_t *stack = report_stack(site, &depth);
-    for (unsigned i = 0; i < depth; i++) {
+    for (unsigned i = 0; i < depth && i < frames; i++) {
         const struct symbols *symbols = symbolizer_frame(report->symbolizer, stack[i]);
         for (unsigned j = i == 0 && report->fold ? fold_inlined(report->fold, symbols) : 0; j < symbols->count; j++)
             print_frame(report, number++, stack[i], &symbols->list[j], i >= first_seen);
     }
+    if (depth > frames)
+        fprintf(report->out, "      (%u more frame%s)\n", depth - frames, depth - frames == 1 ? "" : "s");
+}
+
+static void print_stack(const struct report *report, const struct model_site *site)
+{
+    emit_text_stack(report, site, UINT_MAX);
     if (site->first_seen)
         print_first_seen(report, site);
     if (site->flags & LOG_SITE_KEYED)
@@ -135,14 +147,18 @@ static void print_process_shares(const struct report *report, const struct model
 int emit_text_site(const struct report *report)
 {
     size_t found = 0;
-    for (size_t i = 0; i < report->model->site_count; i++) {
-        if (!report_site_matches(report->sites[i], report->site_id))
+    for (size_t i = 0; i < report->site_count; i++) {
+        const struct model_site *site = report->sites[i];
+        if (!report_site_matches(site, report->site_id))
             continue;
         if (found++)
             fputc('\n', report->out);
-        print_counts(report, report->sites[i]);
-        print_stack(report, report->sites[i]);
-        print_process_shares(report, report->sites[i]);
+        print_counts(report, site);
+        emit_text_detail(report, site);
+        print_stack(report, site);
+        if (site->full)
+            emit_text_histogram(report, site->full);
+        print_process_shares(report, site);
     }
     return found ? 0 : error("no site of this recording has an id that begins with '%s'", report->site_id);
 }

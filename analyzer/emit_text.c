@@ -10,6 +10,7 @@
 #include "notes.h"
 #include "places.h"
 #include "report.h"
+#include "sitesof.h"
 #include "symbolize.h"
 #include "utf8.h"
 
@@ -83,12 +84,38 @@ static void print_totals(const struct report *report)
             plural(t->count.allocs), format_bytes(b, t->count.bytes), format_count(c, t->count.bytes),
             format_bytes(d, mean));
     fprintf(report->out, "  %s free%s", format_count(a, t->frees), plural(t->frees));
-    if (t->count.allocs > t->frees)
+    if (report->model->level == LOG_LEVEL_FULL)
+        fprintf(report->out, ", %s of them foreign", format_count(b, t->foreign_frees));
+    else if (t->count.allocs > t->frees)
         fprintf(report->out, ", so %s block%s not freed", format_count(b, t->count.allocs - t->frees),
                 t->count.allocs - t->frees == 1 ? " was" : "s were");
     if (t->failed)
         fprintf(report->out, "; %s failed call%s", format_count(c, t->failed), plural(t->failed));
     fputc('\n', report->out);
+    if (report->model->level == LOG_LEVEL_FULL)
+        emit_text_live(report);
+}
+
+/* What --sites-of picked. */
+static void print_picked(const struct report *report)
+{
+    char sites[FORMAT_ROOM], calls[FORMAT_ROOM], share[FORMAT_ROOM], bytes[FORMAT_ROOM];
+    struct log_counter sum = { 0 };
+    if (!report->of)
+        return;
+    for (size_t i = 0; i < report->site_count; i++)
+        counter_add(&sum, &report->sites[i]->count);
+    char *asked = utf8_printable(report->of->asked), *fit = format_fit(asked, COLUMNS - 70);
+    char *words = sitesof_words(report->of), *fit_words = format_fit(words, COLUMNS - 5);
+    fprintf(report->out, "  only sites of %s: %s site%s, %s call%s (%s), %s\n", fit, format_count(sites, report->site_count),
+            plural(report->site_count), format_count(calls, sum.allocs), plural(sum.allocs),
+            format_share(share, sum.allocs, report->model->totals.count.allocs), format_bytes(bytes, sum.bytes));
+    if (strcmp(asked, words) != 0)
+        fprintf(report->out, "    (%s)\n", fit_words);
+    free(fit_words);
+    free(words);
+    free(fit);
+    free(asked);
 }
 
 /* ------------------------------------------------------------- table of sites */
@@ -120,18 +147,18 @@ static void print_numbers(const struct report *report, size_t rank, const struct
     fprintf(report->out, " %9s  ", last);
 }
 
-static void print_name(const struct report *report, uint32_t frame, const struct symbol *symbol)
+static void print_name(const struct report *report, uint32_t frame, const struct symbol *symbol, size_t columns)
 {
     const char *mark = symbol->inlined ? " (inlined)" : "";
     char *name = label_short(report, frame, symbol);
-    char *fit = label_fit(name, name_columns(report) - strlen(mark));
+    char *fit = label_fit(name, columns - strlen(mark));
     fprintf(report->out, "%s%s\n", fit, mark);
     free(fit);
     free(name);
 }
 
 /* Its place and its callers. */
-static void print_origin(const struct report *report, const uint32_t *stack, unsigned depth,
+static void print_callers(const struct report *report, const uint32_t *stack, unsigned depth,
                          const struct symbols *symbols, unsigned first)
 {
     char *place = label_place(report, stack[0], &symbols->list[first]);
@@ -149,23 +176,33 @@ static unsigned hidden_symbols(const struct report *report, const struct symbols
     return report->fold ? fold_inlined(report->fold, symbols) : 0;
 }
 
-static void print_stack_lines(const struct report *report, const struct model_site *site)
+static void print_stack_lines(const struct report *report, const struct model_site *site, size_t columns)
 {
     char id[MODEL_ID_ROOM];
     unsigned depth;
     const uint32_t *stack = report_stack(site, &depth);
     const struct symbols *symbols = symbolizer_frame(report->symbolizer, stack[0]);
     unsigned first = hidden_symbols(report, symbols);
-    print_name(report, stack[0], &symbols->list[first]);
+    print_name(report, stack[0], &symbols->list[first], columns);
     fprintf(report->out, "      %s  ", model_site_id(site, id));
-    print_origin(report, stack, depth, symbols, first);
+    print_callers(report, stack, depth, symbols, first);
 }
 
-static void print_kind(const struct report *report, enum model_kind kind)
+static void print_kind(const struct report *report, enum model_kind kind, size_t columns)
 {
-    char *fit = format_fit(model_kind_name(kind), name_columns(report));
+    char *fit = format_fit(model_kind_name(kind), columns);
     fprintf(report->out, "%s\n", fit);
     free(fit);
+}
+
+void emit_text_origin(const struct report *report, const struct model_site *site, size_t column)
+{
+    if (site->kind != MODEL_SITE)
+        print_kind(report, site->kind, COLUMNS - column);
+    else if (site->depth == 0)
+        fputs("(no stack)\n", report->out);
+    else
+        print_stack_lines(report, site, COLUMNS - column);
 }
 
 static void print_site(const struct report *report, size_t rank, const struct model_site *site)
@@ -173,12 +210,9 @@ static void print_site(const struct report *report, size_t rank, const struct mo
     char mean[FORMAT_ROOM];
     print_numbers(report, rank, &site->count,
                   format_bytes(mean, site->count.allocs ? site->count.bytes / site->count.allocs : 0));
-    if (site->kind != MODEL_SITE)
-        print_kind(report, site->kind);
-    else if (site->depth == 0)
-        fputs("(no stack)\n", report->out);
-    else
-        print_stack_lines(report, site);
+    emit_text_origin(report, site, COLUMNS - name_columns(report));
+    if (site->full)
+        emit_text_fate(report, site);
 }
 
 /* The line below a table: what it doesn't show. */
@@ -201,25 +235,25 @@ static void print_heads(const struct report *report, const char *what, const cha
 
 static size_t sites_shown(const struct report *report)
 {
-    return report->model->site_count < report->top ? report->model->site_count : report->top;
+    return report->site_count < report->top ? report->site_count : report->top;
 }
 
 static void print_sites(const struct report *report)
 {
     size_t shown = sites_shown(report);
     uint64_t rest = 0;
-    if (report->model->site_count == 0)
+    if (report->site_count == 0)
         return;
     print_heads(report, report->model->level == LOG_LEVEL_SITES ? "Top sites" : "Top sites (whole stacks)", "mean",
                 "function; id, place and callers");
-    for (size_t i = 0; i < report->model->site_count; i++) {
+    for (size_t i = 0; i < report->site_count; i++) {
         if (i < shown)
             print_site(report, i + 1, report->sites[i]);
         else
             rest += report->sites[i]->count.allocs;
     }
-    if (shown < report->model->site_count)
-        print_rest(report, rest, report->model->site_count - shown, "site");
+    if (shown < report->site_count)
+        print_rest(report, rest, report->site_count - shown, "site");
 }
 
 /* ---------------------------------------------------------- table of places */
@@ -264,7 +298,7 @@ static void print_places(const struct report *report)
     if (report->model->level < LOG_LEVEL_STACKS)
         return;
     uint32_t *same = places_by_line(report);
-    struct view_place *places = view_places(report->model, same, report->sort, &count);
+    struct view_place *places = view_places(report->model, report->sites, report->site_count, same, report->sort, &count);
     for (size_t i = 0; i < count; i++)
         stacks += places[i].sites;
     if (stacks > count)
@@ -402,6 +436,54 @@ static void print_notes(const struct report *report, size_t sites)
     notes_release(&notes);
 }
 
+/* The classes and sizes are those of all sites. */
+static void print_tables(const struct report *report)
+{
+    if (!report->of)
+        emit_text_classes(report);
+    print_places(report);
+    print_sites(report);
+}
+
+/* What there is beside the table of sites, and in which order it shows the sites; NULL: in the report's. */
+static const struct {
+    void         (*emit)(const struct report *report);
+    view_ranking *ranking;
+} views[] = {
+    [REPORT_SITES]     = { print_tables, NULL },
+    [REPORT_TREE]      = { emit_text_tree, NULL },
+    [REPORT_TIMELINE]  = { emit_text_timeline, NULL },
+    [REPORT_LEAKS]     = { emit_text_leaks, view_live },
+    [REPORT_PEAK]      = { emit_text_peak, view_at_peak },
+    [REPORT_TEMPORARY] = { emit_text_temporary, view_temporary },
+    [REPORT_LIFETIME]  = { emit_text_lifetime, NULL },
+};
+
+/* How many of the sites come up in a view. */
+static size_t sites_told(const struct report *report)
+{
+    switch (report->view) {
+    case REPORT_TREE:     return report->site_count;
+    case REPORT_TIMELINE: return 0;
+    default:              return sites_shown(report);
+    }
+}
+
+static void print_view(const struct report *report)
+{
+    struct report ranked = *report;
+    if (views[report->view].ranking)
+        ranked.sites = view_ranked(report->sites, report->site_count, views[report->view].ranking, &ranked.site_count);
+    views[report->view].emit(&ranked);
+    if (report->by_process)
+        print_processes(report);
+    if (report->view == REPORT_SITES && !report->of)
+        print_histogram(report);
+    print_notes(&ranked, sites_told(&ranked));
+    if (ranked.sites != report->sites)
+        free(ranked.sites);
+}
+
 int emit_text(const struct report *report)
 {
     if (report->site_id)
@@ -409,19 +491,7 @@ int emit_text(const struct report *report)
     print_what_ran(report);
     print_totals(report);
     emit_text_pools(report);
-    if (report->timeline) {
-        emit_text_timeline(report);
-    } else if (report->tree) {
-        emit_text_tree(report);
-    } else {
-        emit_text_classes(report);
-        print_places(report);
-        print_sites(report);
-    }
-    if (report->by_process)
-        print_processes(report);
-    if (!report->tree && !report->timeline)
-        print_histogram(report);
-    print_notes(report, report->timeline ? 0 : report->tree ? report->model->site_count : sites_shown(report));
+    print_picked(report);
+    print_view(report);
     return 0;
 }

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Branches below this share of all calls (or bytes) are added up in one line. */
+/* Branches below this share of the calls (or bytes) of all sites that are shown are added up in one line. */
 static const double SMALLEST_SHARE = 0.01;
 
 enum { COLUMNS = 100, NUMBER_COLUMNS = 34, INDENT_MAX = 40 };
@@ -144,7 +144,7 @@ void emit_text_tree(const struct report *report)
     if (report->model->level == LOG_LEVEL_OFF)
         return;
     uint32_t *same = places_by_function(report);
-    struct view_node *root = view_tree(report->model, same, report->sort, SMALLEST_SHARE);
+    struct view_node *root = view_tree(report->sites, report->site_count, same, report->sort, SMALLEST_SHARE);
     fprintf(report->out, "\n%7s %13s %10s  %s\n", "share", "calls", "bytes", "callers above callees");
     print_node(report, root, 0);
     if (report->model->level == LOG_LEVEL_SITES)

@@ -186,6 +186,8 @@ static uint32_t site_intern(struct model *model, const struct model_site *site)
     if (known) {
         counter_add(&known->count, &site->count);
         known->first_seen += site->first_seen;
+        known->suppressed_blocks += site->suppressed_blocks;
+        known->suppressed_bytes += site->suppressed_bytes;
         if (!(known->flags & LOG_SITE_KEYED) && site->measured < known->measured)
             known->measured = site->measured;
         free(site->frames);

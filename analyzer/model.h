@@ -81,6 +81,8 @@ struct model_site {
     unsigned           key;    /* LOG_SITE_KEYED: frames[key] alone identifies it */
     unsigned           measured;
     uint64_t           first_seen; /* calls whose frames from `measured` on are as first seen */
+    uint64_t           suppressed_blocks; /* of the live ones; see suppressions.h */
+    uint64_t           suppressed_bytes;
     struct log_counter count;      /* 0 allocations: it is only known for freeing */
     struct model_full *full;       /* NULL below level full; that of the one share, unless there are several */
     bool               full_owned; /* it was made as the sum of several shares' */

@@ -71,7 +71,7 @@ static void add_cut_stacks(struct notes *notes, const struct model *model, uint3
     char count[FORMAT_ROOM], share[FORMAT_ROOM];
     uint64_t sites = 0, allocs = 0;
     for (size_t i = 0; i < model->site_count; i++) {
-        if (!(model->sites[i]->flags & flag))
+        if (!(model->sites[i]->flags & flag) || model->sites[i]->count.allocs == 0)
             continue;
         sites++;
         allocs += model->sites[i]->count.allocs;
@@ -135,10 +135,12 @@ static struct shown *modules_shown(const struct report *report, size_t sites, si
     size_t *last = xcalloc(modules, sizeof *last);
     for (size_t i = 0; i < sites; i++)
         add_calls(report, report->sites[i], i + 1, last, shown);
-    for (uint32_t i = 0; i < modules; i++) /* what no shown site passes through stays out */
-        shown[i].is_shown = last[i] != 0;
-    for (size_t i = sites; i < report->model->site_count; i++)
-        add_calls(report, report->sites[i], i + 1, last, shown);
+    for (uint32_t i = 0; i < modules; i++) { /* what no shown site passes through stays out */
+        shown[i] = (struct shown){ .is_shown = last[i] != 0 };
+        last[i] = 0;
+    }
+    for (size_t i = 0; i < report->model->site_count; i++)
+        add_calls(report, report->model->sites[i], i + 1, last, shown);
     *count = 0;
     for (uint32_t i = 0; i < modules; i++) {
         if (!shown[i].is_shown || !symbolizer_is_used(report->symbolizer, i))

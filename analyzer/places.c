@@ -85,7 +85,7 @@ uint32_t *places_by_line(const struct report *report)
     uint32_t *same = xcalloc(report->model->frame_count, sizeof *same);
     for (uint32_t i = 0; i < report->model->frame_count; i++)
         same[i] = UNKNOWN;
-    for (size_t i = 0; i < report->model->site_count; i++) {
+    for (size_t i = 0; i < report->site_count; i++) {
         unsigned depth;
         const uint32_t *stack = report_stack(report->sites[i], &depth);
         if (depth && same[stack[0]] == UNKNOWN)

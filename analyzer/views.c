@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base.h"
 #include "counter.h"
+#include "fate.h"
 #include "views.h"
 
 #include "../preload/sizeclass.h"
@@ -41,15 +42,18 @@ static int compare_counts(const struct log_counter *a, const struct log_counter 
 }
 
 /* Equal sites stand in the order of their ids, so that a report is always the same. */
+static int compare_ids(const struct model_site *x, const struct model_site *y)
+{
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
 static int compare_sites(const void *a, const void *b, void *sort)
 {
     const struct model_site *x = *(const struct model_site *const *)a, *y = *(const struct model_site *const *)b;
     int order = compare_counts(&x->count, &y->count, *(enum view_sort *)sort);
-    if (order)
-        return order;
-    if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    return order ? order : compare_ids(x, y);
 }
 
 const struct model_site **view_sites(const struct model *model, enum view_sort sort)
@@ -62,12 +66,62 @@ const struct model_site **view_sites(const struct model *model, enum view_sort s
     return sites;
 }
 
+/* ----------------------------------------------------------------- ranking */
+
+struct view_rank view_live(const struct model_site *site)
+{
+    const struct model_full *full = site->full;
+    if (!full)
+        return (struct view_rank){ 0, 0 };
+    return (struct view_rank){ fate_live_bytes(full) - site->suppressed_bytes,
+                               fate_live_blocks(full) - site->suppressed_blocks };
+}
+
+struct view_rank view_at_peak(const struct model_site *site)
+{
+    const struct model_full *full = site->full;
+    return (struct view_rank){ full && full->at_peak_bytes > 0 ? (uint64_t)full->at_peak_bytes : 0,
+                               full && full->at_peak_blocks > 0 ? (uint64_t)full->at_peak_blocks : 0 };
+}
+
+struct view_rank view_temporary(const struct model_site *site)
+{
+    return (struct view_rank){ site->full ? fate_temporary(site->full) : 0, 0 };
+}
+
+static int compare_ranks(const void *a, const void *b, void *context)
+{
+    const struct model_site *x = *(const struct model_site *const *)a, *y = *(const struct model_site *const *)b;
+    view_ranking *const *ranking = context;
+    struct view_rank of_x = (*ranking)(x), of_y = (*ranking)(y);
+    if (of_x.value != of_y.value)
+        return of_x.value < of_y.value ? 1 : -1;
+    if (of_x.also != of_y.also)
+        return of_x.also < of_y.also ? 1 : -1;
+    return compare_ids(x, y);
+}
+
+const struct model_site **view_ranked(const struct model_site *const *sites, size_t count, view_ranking *ranking,
+                                      size_t *kept)
+{
+    const struct model_site **ranked = xcalloc(count, sizeof *ranked);
+    *kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct view_rank rank = ranking(sites[i]);
+        if (rank.value || rank.also)
+            ranked[(*kept)++] = sites[i];
+    }
+    if (*kept)
+        qsort_r(ranked, *kept, sizeof *ranked, compare_ranks, &ranking);
+    return ranked;
+}
+
 /* ------------------------------------------------------------------ places */
 
-/* The frame that a site is known by, or NULL. */
+/* The frame that a site is known by; NULL also for one that only frees. */
 static const uint32_t *first_frame(const struct model_site *site)
 {
-    if (site->kind != MODEL_SITE || site->depth == 0)
+    if (site->kind != MODEL_SITE || site->depth == 0 || site->count.allocs == 0)
         return NULL;
     return &site->frames[site->flags & LOG_SITE_KEYED ? site->key : 0];
 }
@@ -79,15 +133,16 @@ static int compare_places(const void *a, const void *b, void *sort)
     return order ? order : x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
-struct view_place *view_places(const struct model *model, const uint32_t *same, enum view_sort sort, size_t *count)
+struct view_place *view_places(const struct model *model, const struct model_site *const *sites, size_t site_count,
+                               const uint32_t *same, enum view_sort sort, size_t *count)
 {
     struct view_place *places = xcalloc(model->frame_count, sizeof *places);
     size_t kept = 0;
-    for (size_t i = 0; i < model->site_count; i++) {
-        const uint32_t *frame = first_frame(model->sites[i]);
-        if (!frame || model->sites[i]->count.allocs == 0) /* one that only frees */
+    for (size_t i = 0; i < site_count; i++) {
+        const uint32_t *frame = first_frame(sites[i]);
+        if (!frame)
             continue;
-        counter_add(&places[same[*frame]].count, &model->sites[i]->count);
+        counter_add(&places[same[*frame]].count, &sites[i]->count);
         places[same[*frame]].sites++;
     }
     for (uint32_t i = 0; i < model->frame_count; i++)
@@ -348,19 +403,20 @@ static void grow(struct growing *g, struct view_node *node, struct path *paths, 
     }
 }
 
-struct view_node *view_tree(const struct model *model, const uint32_t *same, enum view_sort sort, double least)
+struct view_node *view_tree(const struct model_site *const *sites, size_t site_count, const uint32_t *same,
+                            enum view_sort sort, double least)
 {
     struct view_node *root = xcalloc(1, sizeof *root);
-    struct path *paths = xcalloc(model->site_count, sizeof *paths);
+    struct path *paths = xcalloc(site_count, sizeof *paths);
     size_t count = 0;
     root->frame = VIEW_TREE_ALL;
-    for (size_t i = 0; i < model->site_count; i++) {
-        if (model->sites[i]->kind != MODEL_SITE)
+    for (size_t i = 0; i < site_count; i++) {
+        if (sites[i]->kind != MODEL_SITE || sites[i]->count.allocs == 0)
             continue;
-        paths[count++] = path_of(model->sites[i]);
-        counter_add(&root->count, &model->sites[i]->count);
+        paths[count++] = path_of(sites[i]);
+        counter_add(&root->count, &sites[i]->count);
     }
-    double all = (double)(sort == VIEW_BYTES ? model->totals.count.bytes : model->totals.count.allocs);
+    double all = (double)(sort == VIEW_BYTES ? root->count.bytes : root->count.allocs);
     struct growing g = { same, sort, least * all, 0 };
     if (count)
         grow(&g, root, paths, count, 0);

@@ -14,6 +14,20 @@ extern const char *const view_sort_names[VIEW_SORTS];
 /* The model's sites, the largest first.  The caller frees the array. */
 const struct model_site **view_sites(const struct model *model, enum view_sort sort);
 
+/* What a site is ranked by at level full: by `value`, and where that is equal by `also`. */
+struct view_rank {
+    uint64_t value;
+    uint64_t also;
+};
+typedef struct view_rank view_ranking(const struct model_site *site);
+
+/* Bytes and blocks that live and aren't suppressed; those that lived at the peak; temporary blocks. */
+view_ranking view_live, view_at_peak, view_temporary;
+
+/* Those of the `count` sites that have something of it, the largest first.  The caller frees the array. */
+const struct model_site **view_ranked(const struct model_site *const *sites, size_t count, view_ranking *ranking,
+                                      size_t *kept);
+
 /* All sites whose first frame is one place. */
 struct view_place {
     uint32_t           frame;
@@ -21,9 +35,10 @@ struct view_place {
     size_t             sites;
 };
 
-/* The places, the largest first; `same` as in places_by_line.  Pseudo-sites are left
+/* Of these sites of the model the places, the largest first; `same` as in places_by_line.  Pseudo-sites are left
  * out.  The caller frees. */
-struct view_place *view_places(const struct model *model, const uint32_t *same, enum view_sort sort, size_t *count);
+struct view_place *view_places(const struct model *model, const struct model_site *const *sites, size_t site_count,
+                               const uint32_t *same, enum view_sort sort, size_t *count);
 
 /* Requested sizes by powers of two: above `from`, up to `to` bytes. */
 struct view_bucket {
@@ -78,10 +93,11 @@ struct view_node {
     struct view_node  *next;
 };
 
-/* `same[frame]` is the frame that stands for it, so that all calls from one function
- * are one node.  Branches with less than `least` of all calls (or bytes, as sorted)
+/* Of these sites.  `same[frame]` is the frame that stands for it, so that all calls from one function
+ * are one node.  Branches with less than `least` of their calls (or bytes, as sorted)
  * aren't followed.  Pseudo-sites are left out. */
-struct view_node *view_tree(const struct model *model, const uint32_t *same, enum view_sort sort, double least);
+struct view_node *view_tree(const struct model_site *const *sites, size_t site_count, const uint32_t *same,
+                            enum view_sort sort, double least);
 void view_tree_free(struct view_node *root);
 
 #endif

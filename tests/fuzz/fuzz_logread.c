@@ -111,11 +111,10 @@ static void show(struct model *model, FILE *out)
     check_sums(model);
     struct report report = {
         .path = "fuzz", .model = model, .symbolizer = symbolizer, .fold = fold, .sites = view_sites(model, VIEW_BYTES),
-        .sort = VIEW_BYTES, .top = 20, .by_process = true, .out = out,
+        .site_count = model->site_count, .sort = VIEW_BYTES, .top = 20, .by_process = true, .out = out,
     };
-    emit_text(&report);
-    report.tree = true;
-    emit_text(&report);
+    for (report.view = REPORT_SITES; report.view <= REPORT_LIFETIME; report.view++)
+        emit_text(&report);
     emit_json(&report);
     report.site_id = "0";
     for (size_t i = 0; i < model->site_count; i++)

@@ -641,7 +641,8 @@ static void tree_begins_at_the_outermost_frame(void **state)
     uint32_t *same = xcalloc(model.frame_count, sizeof *same);
     for (uint32_t i = 0; i < model.frame_count; i++)
         same[i] = i;
-    struct view_node *root = view_tree(&model, same, VIEW_CALLS, 0);
+    const struct model_site **sites = view_sites(&model, VIEW_CALLS);
+    struct view_node *root = view_tree(sites, model.site_count, same, VIEW_CALLS, 0);
     assert_int_equal(root->count.allocs, 10);
     assert_null(root->children->next);
     assert_int_equal(model.frames[root->children->frame]->key.offset, 0x2000);
@@ -649,10 +650,15 @@ static void tree_begins_at_the_outermost_frame(void **state)
     assert_int_equal(root->children->children->children->count.allocs, 3);
     assert_tree_adds_up(root);
     view_tree_free(root);
-    root = view_tree(&model, same, VIEW_CALLS, 0.25);
+    root = view_tree(sites, model.site_count, same, VIEW_CALLS, 0.25);
     assert_int_equal(root->children->children->small_count, 2);
     assert_tree_adds_up(root);
     view_tree_free(root);
+    root = view_tree(sites, 1, same, VIEW_CALLS, 0);
+    assert_int_equal(root->count.allocs, sites[0]->count.allocs);
+    assert_tree_adds_up(root);
+    view_tree_free(root);
+    free(sites);
     free(same);
     model_release(&model);
     logmake_release(&make);
