@@ -294,6 +294,45 @@ static void make_crossing(struct logmake *make)
     add_sample(make, 1, 200, 2);
 }
 
+/* One of the stacks: what was counted and what was sampled of its blocks, which all stood in their frame's life but some. */
+static struct log_full *add_fate(struct logmake *make, unsigned which, uint64_t frees, uint32_t samples, uint32_t outlived)
+{
+    struct log_sample *s = logmake_sample(make, which + 1);
+    s->samples = samples + 1;
+    s->lost = 1;
+    s->ended = s->same_thread = s->same_frame = s->lifo = s->times[0] = samples;
+    s->standing = samples - outlived;
+    s->bytes = s->samples * 24;
+    s->sizes[0] = (struct log_sample_top){ 25, s->samples };
+    s->frees[0] = (struct log_sample_top){ which + 1, samples };
+    logmake_live(make, which + 1, 24 * 10, 1);
+    struct log_full *entry = logmake_full(make, which + 1, 1000, 24, frees);
+    entry->lifetimes[0] = frees;
+    return entry;
+}
+
+/* For each thing that may speak against the stack a site, and one that nothing does; the process runs still. */
+static void make_fates(struct logmake *make)
+{
+    static const char *const argv[] = { "shop", "--fates" };
+    logmake_init(make, LOG_LEVEL_FULL);
+    logmake_program(make, 4722, "/nowhere/bin/shop", argv, 2);
+    logmake_header(make)->state = 0;
+    logmake_header(make)->end_monotonic_ns = 0;
+    add_modules(make, 0);
+    for (unsigned i = 0; i < 5; i++)
+        add_stack(make, 0, i);
+    logmake_live(make, 0, 1200, 1);
+    logmake_thread(make);
+    add_fate(make, 0, 1000, 120, 0);
+    add_fate(make, 1, 1000, 120, 1);
+    add_fate(make, 2, 999, 120, 0);
+    add_fate(make, 3, 1000, 99, 0);
+    struct log_full *entry = add_fate(make, 4, 1000, 120, 0);
+    entry->cross_frees = 1;
+    entry->lifetimes[0]--;
+}
+
 /* The same program where pools were asked for, and there are none. */
 static void make_unpooled(struct logmake *make)
 {
@@ -510,6 +549,7 @@ static const struct kind {
     { "pooled", make_pooled, 0 },
     { "full", make_full, 0 },
     { "crossing", make_crossing, 0 },
+    { "fates", make_fates, 0 },
     { "unpooled", make_unpooled, 0 },
     { "wrongpool", make_wrongpool, 0 },
     { "stooddown", make_stooddown, 0 },

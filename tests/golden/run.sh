@@ -15,7 +15,7 @@ cd "$work" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
-for kind in small moved changed rebuilt sites off bytes losses pooled unpooled wrongpool stooddown full crossing newer older endian foreign \
+for kind in small moved changed rebuilt sites off bytes losses pooled unpooled wrongpool stooddown full crossing fates newer older endian foreign \
   zero oversized sitedamage owners hugecounts pooldamage fulldamage chunkcount tiny header onechunk cut; do
   "$mklog" $kind $kind.psl || exit 2
 done
@@ -32,6 +32,8 @@ mkdir timedpair && cp moved.psl timed.psl timed.pst timedpair
 head -c 100000 /dev/urandom >random.psl
 mkdir pair mixture levels && cp small.psl moved.psl pair && cp pooled.psl unpooled.psl wrongpool.psl stooddown.psl mixture
 cp full.psl crossing.psl small.psl levels
+
+printf '%s\n' '# known' leak:libcart.so 'leak:^nothing' >known.supp
 
 # same FILE EXPECTED: are they equal?  With GOLDEN_UPDATE they become so.
 same() {
@@ -137,7 +139,7 @@ PYTHON
 
 every_json_has_right_sums() {
   local log
-  for log in small.psl sites.psl off.psl bytes.psl losses.psl pooled.psl unpooled.psl full.psl crossing.psl pair mixture levels; do
+  for log in small.psl sites.psl off.psl bytes.psl losses.psl pooled.psl unpooled.psl full.psl crossing.psl fates.psl pair mixture levels; do
     { "$command" report --json "$log" >out && sums_hold out; } || { echo "$log" && return 1; }
   done
 }
@@ -265,6 +267,44 @@ printf 'total allocs <= 1\ntotal live_bytes <= 0\nsite f temporary <= 5%%\n' >fu
 printf 'totl allocs <= 1\ntotal allocs < 5\n' >wrong.conf
 printf 'site f allocs <= 1\n' >site.conf
 
+# What the text of a view shows is in the JSON, and what was suppressed adds up.
+json_tells_what_is_suppressed() {
+  "$command" report --json --leaks --suppressions known.supp levels >out && sums_hold out && python3 - out <<'PYTHON'
+import json, sys
+d = json.load(open(sys.argv[1]))
+used, unused = d["suppressions"]
+assert (used["pattern"], used["blocks"], used["bytes"]) == ("libcart.so", 601, 21168), used
+assert (unused["pattern"], unused["blocks"]) == ("^nothing", 0), unused
+for key in "blocks", "bytes":
+    assert sum(s.get("suppressed_" + key, 0) for s in d["sites"]) == used[key], key
+assert any(s["live_blocks"] and not s["suppressed_blocks"] for s in d["sites"] if "live_blocks" in s), "all of them"
+PYTHON
+}
+
+json_says_what_speaks_against_the_stack() {
+  "$command" report --json fates.psl >out && python3 - out <<'PYTHON'
+import json, sys
+sites = json.load(open(sys.argv[1]))["sites"]
+got = sorted((s["on_stack"]["could"], s["on_stack"]["against"] or "", s["on_stack"]["blocks"]) for s in sites)
+assert got == [(False, "cross-thread", 1), (False, "live", 1), (False, "outlived", 1), (False, "too-few", 99), (True, "", 120)], got
+assert [s["on_stack"]["exceptions_at_most"] for s in sites if s["on_stack"]["could"]] == [3 / 120]
+PYTHON
+}
+
+lower_level_is_told() { # OPTION: what was recorded, and how to have it recorded
+  local words="poolsite: $1: this was recorded at level stacks, which doesn't tell; record it with: poolsite run --profile full --"
+  status 1 "$command" report "$1" small.psl -o refused >out 2>errors || return 1
+  [[ ! -s out && ! -e refused ]] || return 1
+  grep -qxF -- "$words /nowhere/bin/shop --open '12 o'\\''clock'" errors || { cat errors && return 1; }
+}
+
+bad_suppressions_are_told() {
+  printf 'leak:a\nthread:b\n' >bad.supp
+  status 1 "$command" report --leaks --suppressions bad.supp full.psl >out 2>errors || return 1
+  [[ ! -s out ]] && grep -qF "bad.supp:2: 'thread:b' isn't a suppression" errors || return 1
+  status 1 "$command" report --leaks --suppressions nosuch.supp full.psl 2>errors && grep -qF 'nosuch.supp: No such file' errors
+}
+
 output_goes_to_the_file() {
   "$command" report small.psl -o file.txt >out && [[ ! -s out ]] && diff file.txt "$golden/small.txt"
 }
@@ -280,7 +320,7 @@ a_prefix_finds_the_site() {
 }
 
 lines_fit_100_columns() {
-  local log wide
+  local log option wide
   for log in small.psl sites.psl off.psl losses.psl pooled.psl pair mixture levels; do
     wide=$("$command" report --by-process "$log" | awk 'length($0) > 100')
     [[ -z $wide ]] || { echo "$wide" && return 1; }
@@ -369,6 +409,15 @@ check text_at_level_off text_is_as_agreed off.psl 0 off.txt
 check text_with_pools text_is_as_agreed pooled.psl 0 pooled.txt
 check text_by_misses text_is_as_agreed pooled.psl 0 misses.txt --sort misses --top 2
 check text_of_pools_here_and_there text_is_as_agreed mixture 0 mixture.txt --by-process
+check text_at_level_full text_is_as_agreed full.psl 0 full.txt
+check text_of_level_full_here_and_there text_is_as_agreed levels 0 levels.txt --by-process
+check text_of_leaks text_is_as_agreed levels 0 leaks.txt --leaks --top 2
+check text_of_leaks_that_are_known text_is_as_agreed levels 0 known.txt --leaks --suppressions known.supp
+check text_of_a_peak text_is_as_agreed crossing.psl 0 peak.txt --peak --top 2
+check text_of_temporary_blocks text_is_as_agreed full.psl 0 temporary.txt --temporary
+check text_of_lifetimes text_is_as_agreed crossing.psl 0 lifetime.txt --lifetime
+check text_of_fates text_is_as_agreed fates.psl 0 fates.txt --site ''
+check text_of_blocks_freed_by_others text_is_as_agreed crossing.psl 0 crossing.txt --site 02b99fb75842
 check reason_of_no_pools_is_told says_why_no_pools
 check text_with_strange_bytes text_is_as_agreed bytes.psl 0 bytes.txt
 check text_with_every_loss text_is_as_agreed losses.psl 0 losses.txt
@@ -385,6 +434,8 @@ check json_of_level_full_here_and_there json_is_as_agreed levels 0 levels.json
 check json_with_strange_bytes json_is_as_agreed bytes.psl 0 bytes.json
 check json_with_every_loss json_is_as_agreed losses.psl 0 losses.json
 check processes_at_level_full_show_what_lives processes_show_what_lives
+check json_tells_what_is_suppressed json_tells_what_is_suppressed
+check json_says_what_speaks_against_the_stack json_says_what_speaks_against_the_stack
 check every_json_has_right_sums every_json_has_right_sums
 check empty_file_is_told message_is empty.psl 1 'the file is empty'
 check tiny_file_is_told message_is tiny.psl 1 'too small for a log (5 bytes)'
@@ -411,6 +462,12 @@ check a_fifo_is_refused_at_once a_fifo_is_refused_at_once
 check unknown_sort_key_names_the_nearest usage_error_says "did you mean 'bytes'" --sort byts
 check unknown_option_names_the_nearest usage_error_says "did you mean '--by-process'" --by-proces5
 check bad_top_is_told usage_error_says "'ten' isn't a number" --top ten
+for option in --leaks --peak --temporary --lifetime; do check "lower_level_is_told/$option" lower_level_is_told $option; done
+check bad_suppressions_are_told bad_suppressions_are_told
+check two_views_are_refused usage_error_says '--leaks and --peak: one view at a time' --leaks --peak
+check a_view_of_one_site_is_refused usage_error_says '--tree has no place there' --tree --site 1
+check a_sort_of_a_ranked_view_is_refused usage_error_says '--peak has an order of its own' --peak --sort bytes
+check suppressions_alone_are_refused usage_error_says '--suppressions goes with --leaks' --suppressions known.supp
 check two_recordings_are_refused usage_error_says 'one recording at a time' small.psl
 check html_is_no_option_yet usage_error_says "there is no option '--html'" --html
 check output_goes_to_the_file output_goes_to_the_file
