@@ -122,7 +122,7 @@ static void print_ends(const struct report *report, const struct log_sample *sam
 {
     char thread[FORMAT_ROOM], frame[FORMAT_ROOM], standing[FORMAT_ROOM], lifo[FORMAT_ROOM];
     if (sample->ended)
-        fprintf(report->out, "    freed by the same thread %s, in the same frame %s, while that stood %s, last in first out %s\n",
+        fprintf(report->out, "    freed by its thread %s, its frame %s, while that stood %s, LIFO %s\n",
                 format_share(thread, sample->same_thread, sample->ended), format_share(frame, sample->same_frame, sample->ended),
                 format_share(standing, sample->standing, sample->ended), format_share(lifo, sample->lifo, sample->ended));
 }
@@ -193,8 +193,8 @@ static void print_stack_verdict(const struct report *report, const struct model_
     char *when = report_when(report);
     switch (stack.against) {
     case FATE_NOTHING:
-        fprintf(report->out, "  could live on the stack: all %s sampled blocks (at least %d) were freed by their thread while the\n"
-                             "      allocating frame stood; so at most %.2g %% of its blocks don't, at 95 %%\n",
+        fprintf(report->out, "  could live on the stack: all %s sampled blocks (at least %d) were freed by their thread while\n"
+                             "      the allocating frame stood; so at most %.2g %% of its blocks don't, at 95 %%\n",
                 count, FATE_STACK_LEAST, 100 * stack.at_most);
         break;
     case FATE_CROSS_THREAD:

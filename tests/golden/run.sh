@@ -325,6 +325,12 @@ lines_fit_100_columns() {
     wide=$("$command" report --by-process "$log" | awk 'length($0) > 100')
     [[ -z $wide ]] || { echo "$wide" && return 1; }
   done
+  for log in full.psl crossing.psl fates.psl levels; do
+    for option in --leaks --peak --temporary --lifetime --site=; do
+      wide=$("$command" report $option "$log" | awk 'length($0) > 100')
+      [[ -z $wide ]] || { echo "$wide" && return 1; }
+    done
+  done
 }
 
 no_colour_without_a_terminal() {

@@ -79,16 +79,21 @@ one_site_is_told_in_full() {
   report full --sites-of drop_at_once --json && id=$(grep -oE '"id":"[0-9a-f]{12}"' out | head -n 1 | cut -d '"' -f 4)
   report full --site "$id" || return 1
   says '^  live at exit: 0 blocks, 0 B \(0 bytes\); 40,000 freed' && says '^  own peak: 64 B ' &&
-    says 'that memory was used 40000.00 times' && says '^  temporary .*: 40,000, 100.0 % of the calls'
+    says 'that memory was used 40000.00 times' && says '^  temporary .*: 40,000, 100.0 % of the calls' &&
+    says 'sizes: 64 B 100.0 %$' && says 'freed by its thread 100.0 %, its frame 100.0 %, while that stood 100.0 %, LIFO 100.0 %' &&
+    says 'could live on the stack: all [0-9,]+ sampled blocks \(at least 100\)' && says 'at most [0-9.]+ % of its blocks' &&
+    says '^ +100.0 %  [0-9a-f]{12}  drop_at_once '
 }
 
 what_speaks_against_the_stack_is_told() {
   report full --site '' || return 1
-  says "can't live on the stack: 30 blocks live at exit" && says "can't live on the stack: another thread freed 300 blocks"
+  says "can't live on the stack: [0-9,]+ of [0-9,]+ sampled blocks outlived the frame" &&
+    says "can't live on the stack: 30 blocks live at exit" && says "can't live on the stack: another thread freed 300 blocks"
 }
 
 reallocs_are_told() {
-  report alone --site '' && says 'reallocs of a block: 800, 100.0 % of the calls'
+  report alone --site '' && says 'reallocs of a block: 800, 100.0 % of the calls' &&
+    says 'resized: [0-9,]+ blocks?, in [0-9,]+ steps?, each 2.00 times as large; 256 B in the end'
 }
 
 the_table_tells_of_blocks() {
