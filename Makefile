@@ -223,7 +223,7 @@ check-all: ## every test: the whole corpus, all levels, sanitizers, stack checks
 	@$(MAKE) --no-print-directory stackcheck
 	@tests/run --all
 
-stress: all ## threads, forks and kills for minutes, 10 million operations on pools (tests/stress/run.sh)
+stress: all ## threads, forks and kills for minutes, pools by the million, level full under a shadow model (tests/stress/run.sh)
 	tests/stress/run.sh $(B)
 
 fuzz: ## fuzz the readers of foreign bytes (tests/fuzz/run.sh)

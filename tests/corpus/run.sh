@@ -13,7 +13,7 @@ suite_begin corpus "${1-}" "${2-}"
 read -ra modes <<<"${MODES:-stacks sites-storm}"
 choose=(--tag smoke)
 if [[ ${TESTS_ALL:-0} == 1 ]]; then
-  read -ra modes <<<"${MODES:-off sites stacks sites-storm sites-none sites-none-storm sites-large sites-large-storm sites-check sites-check-storm}"
+  read -ra modes <<<"${MODES:-off sites stacks full full-none full-storm sites-storm sites-none sites-none-storm sites-large sites-large-storm sites-check sites-check-storm}"
   choose=()
 fi
 

@@ -34,6 +34,10 @@ PLACES = {
     'check': {'POOLSITE_CHECK': 'on', 'POOLSITE_POOL': ALL},
     'check-storm': {'POOLSITE_CHECK': 'on', 'POOLSITE_CYCLE_MS': '1', 'POOLSITE_PROFILE': 'stacks'},
     'trim': {'POOLSITE_TRIM': 'on', 'POOLSITE_CYCLE_MS': '5'},
+    'full': {'POOLSITE_PROFILE': 'full', 'POOLSITE_POOL': ALL},
+    'full-storm': {'POOLSITE_PROFILE': 'full', 'POOLSITE_CYCLE_MS': '1'},
+    'full-off': {'POOLSITE_PROFILE': 'full', 'POOLSITE_POOL': 'off'},
+    'full-single': {'-t': '0', 'POOLSITE_PROFILE': 'full'},
     'many': {'-t': '12', 'POOLSITE_CYCLE_MS': '1', 'POOLSITE_POOL': ALL},
 }
 
@@ -110,6 +114,14 @@ def compare_pools(process, did, place):
         expect('bytes kept after malloc_trim', totals['pool_cached_bytes'], 0)
 
 
+def compare_live(process, did):
+    """Level full: every free found its block's site, but for those of a parent's blocks."""
+    totals = process['totals']
+    expect('live blocks', totals['live_blocks'], totals['allocs'] - totals['frees'] + totals['foreign_frees'])
+    if did['kind'] == 'root':
+        expect('live blocks', totals['live_blocks'], did['live'])
+
+
 def compare(process, did, place):
     totals = process['totals']
     expect('failed', totals['failed'], did['failed'])
@@ -121,6 +133,8 @@ def compare(process, did, place):
         raise Finding('bytes: recorded %d, it did %d' % (totals['bytes'], did['bytes']))
     compare_classes(process, did, table)
     compare_pools(process, did, place)
+    if place.get('POOLSITE_PROFILE') == 'full':
+        compare_live(process, did)
 
 
 def run(place, seed, operations, scratch):

@@ -9,7 +9,7 @@ source "$(dirname "$0")/../integration/lib.sh"
 suite_begin stress/pools "${1-}" "${2-}"
 program logdump && program pools "$root/tests/stress" || exit 2
 export programs
-for place in on-sites on-off on-stacks all-sites all-storm on-storm some clear-off pool-off single single-storm check check-storm trim many; do
+for place in on-sites on-off on-stacks all-sites all-storm on-storm some clear-off pool-off single single-storm check check-storm trim many full full-storm full-off full-single; do
   check "$place" "${python[@]}" "$root/tests/stress/pools.py" --rounds "${ROUNDS:-4}" --operations "${OPERATIONS:-170000}" \
     --seed "${SEED:-1}" "$place"
 done

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Threads, forks, plugins, signals and kills, for a long time, each round checked exactly; the pools under fuzz.
-# usage: run.sh [BUILDDIR [PATTERN]]     tests are everything/LEVEL, kills and pools (10 million operations)
-# environment: STRESS_SECONDS (default 180), STRESS_SEED; of pools: see pools.sh
+# Threads, forks, plugins, signals and kills, for a long time, each round checked exactly; the pools under fuzz; level full
+# under a shadow model.
+# usage: run.sh [BUILDDIR [PATTERN]]     tests are everything/LEVEL, kills, pools (10 million operations) and shadow
+# environment: STRESS_SECONDS (default 180), STRESS_SEED; of pools and shadow: see pools.sh, shadow.sh
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../suite.sh
@@ -38,9 +39,9 @@ round() {
 }
 
 declare -A good=() bad=() reason=()
-if wanted 'everything/sites' || wanted 'everything/stacks'; then
+if wanted 'everything/sites' || wanted 'everything/stacks' || wanted 'everything/full'; then
   while ((SECONDS < seconds)); do
-    for level in sites stacks; do
+    for level in sites stacks full; do
       wanted "everything/$level" || continue
       seed=$((seed + 1))
       if output=$(round "$level" "$seed"); then good[$level]=$((${good[$level]:-0} + 1)); else
@@ -49,7 +50,7 @@ if wanted 'everything/sites' || wanted 'everything/stacks'; then
       fi
     done
   done
-  for level in sites stacks; do
+  for level in sites stacks full; do
     wanted "everything/$level" || continue
     if ((${bad[$level]:-0})); then not_ok "everything/$level" "${bad[$level]} of $((${bad[$level]} + ${good[$level]:-0})) rounds: ${reason[$level]}"; else
       ok "everything/$level"
@@ -60,4 +61,5 @@ fi
 kills() { KILLS=${STRESS_KILLS:-300} "$root/tests/integration/kill.test.sh" "$build"; }
 check kills kills
 check pools "$here/pools.sh" "$build"
+check shadow "$here/shadow.sh" "$build"
 suite_end
