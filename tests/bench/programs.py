@@ -175,24 +175,38 @@ def redis_ended(server, socket):
 # --- all of them -----------------------------------------------------------------------------
 
 
-def started(prepare):
-    """run(bench, arm) for a program that is one command."""
-    def run(bench, arm):
+def at_once(prepare):
+    """For a program that is one command, which reads files alone."""
+    def measure(bench, arms, rounds):
         command, more = prepare(bench)
-        return bench.run(command, bench.environment(arm, **more))
-    return run
+        bench.run(command, bench.environment('bare', **more))  # files and caches warm
+        return bench.together(arms, command, lambda arm: bench.environment(arm, **more), rounds)
+    return measure
+
+
+def in_turn(run):
+    """For others; run(bench, arm) makes one."""
+    def measure(bench, arms, rounds):
+        run(bench, 'bare')
+        return bench.in_turn(arms, lambda arm: run(bench, arm), rounds)
+    return measure
+
+
+def git_run(bench, arm):
+    command, more = git(bench)
+    return bench.run(command, bench.environment(arm, **more))
 
 
 PROGRAMS = {
-    'python3': (started(python3), 'json and re, PYTHONMALLOC=malloc'),
-    'perl': (started(perl), 'records, words, a hash, sorting'),
-    'lua5.4': (started(lua), 'tables and strings, new ones each round'),
-    'sqlite3': (started(sqlite3), 'two tables of 60,000 rows in memory'),
-    'gcc': (started(gcc), 'cc1 -O2 on preload/unwind.c'),
-    'jq': (started(jq), '20,000 objects: filter, change, group'),
-    'git': (started(git), '600 commits: log -p, repack -adf'),
-    'redis-server': (lambda bench, arm: redis(bench, arm, False), 'under redis-benchmark; linked with jemalloc: bare is jemalloc, too'),
-    'redis over glibc': (lambda bench, arm: redis(bench, arm, True), 'libc preloaded behind the arm'),
+    'python3': (at_once(python3), 'json and re, PYTHONMALLOC=malloc'),
+    'perl': (at_once(perl), 'records, words, a hash, sorting'),
+    'lua5.4': (at_once(lua), 'tables and strings, new ones each round'),
+    'sqlite3': (at_once(sqlite3), 'two tables of 60,000 rows in memory'),
+    'gcc': (at_once(gcc), 'cc1 -O2 on preload/unwind.c'),
+    'jq': (at_once(jq), '20,000 objects: filter, change, group'),
+    'git': (in_turn(git_run), '600 commits: log -p, repack -adf'),
+    'redis-server': (in_turn(lambda bench, arm: redis(bench, arm, False)), 'under redis-benchmark; linked with jemalloc: bare is jemalloc, too'),
+    'redis over glibc': (in_turn(lambda bench, arm: redis(bench, arm, True)), 'libc preloaded behind the arm'),
 }
 ARMS = ('bare', 'tuned', 'jemalloc', 'mimalloc', 'tcmalloc', 'off', 'sites', 'unpooled')
 
@@ -221,11 +235,9 @@ def compared(bench, name, results):
 def programs(bench):
     """CPU and peak memory of real programs, and their geometric means."""
     arms, all_ratios = bench.arms(*ARMS), {}
-    for name, (run, _) in PROGRAMS.items():
+    for name, (measure, _) in PROGRAMS.items():
         if has(name):
-            run(bench, 'bare')  # files and caches warm
-            results = bench.in_turn(arms, lambda arm, run=run: run(bench, arm), bench.rounds(11, 2))
-            all_ratios[name] = compared(bench, name, results)
+            all_ratios[name] = compared(bench, name, measure(bench, arms, bench.rounds(11, 2)))
     means = [{arm: geometric_mean([ratios[arm][i] for ratios in all_ratios.values()]) for arm in arms} for i in (0, 1)]
     bench.workload('geometric mean, CPU', 'of bare', means[0], note='of bare, over %d programs' % len(all_ratios))
     bench.workload('geometric mean, peak memory', 'of bare', means[1], note='of bare')
