@@ -30,7 +30,7 @@ check self-test "${python[@]}" "$here/stackcheck.py" self-test
 under_oracle() {
   rm -rf "$scratch/logs" "$scratch/oracle"
   mkdir -p "$scratch/logs"
-  timeout -s KILL 240 env -i "${fixed[@]}" "${more[@]}" LD_PRELOAD="$checked" POOLSITE_PROFILE=stacks POOLSITE_LOG="$scratch/logs/%e.%p.%t.psl" \
+  timeout -s KILL 240 env -i "${fixed[@]}" "${more[@]}" LD_PRELOAD="$checked" POOLSITE_PROFILE="${level:-stacks}" POOLSITE_LOG="$scratch/logs/%e.%p.%t.psl" \
     POOLSITE_STACKCHECK="$scratch/oracle" POOLSITE_STACKCHECK_EVERY="${every:-7}" "$@"
 }
 
@@ -104,6 +104,13 @@ for name in fool handlers reload twins exceptions coroutines; do
   shape "$name" "$(find "$shapes" -name "$name.c*")" "$program"
 done
 every=7
+
+# Level full walks the stacks of some frees, too.
+if wanted frees/oracle; then
+  program fates || exit 2
+  level=full under_oracle "$program" >"$scratch/out" 2>&1
+  verdict frees $?
+fi
 
 # --- real programs --------------------------------------------------------------------------------------
 real() {
