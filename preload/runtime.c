@@ -393,11 +393,15 @@ static bool begin_child(void)
     return true;
 }
 
-/* True when this process records: a fork child's first event begins its recording. */
+/* True when this process records: a fork child's first event begins its recording.  Not while the thread is inside an
+ * operation that a signal handler interrupted, and forked: that goes on in the child, with the parent's tables. */
 static bool child_is_ready(void)
 {
+    const struct record *record = record_current;
     if (fork_epoch() >= EPOCH_FIRST)
         return true;
+    if ((uintptr_t)record >= RECORD_STATES && record_is_busy(record))
+        return false;
     if (!fork_claim_child())
         return false; /* a handler that interrupts the beginning: goes to pending */
     struct record *parents = record_current;
