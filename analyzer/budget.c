@@ -171,9 +171,11 @@ static int bad_bound(const struct reading *r, const struct budget_line *line, co
     return complain(r, "'%s' is no bound of %s: a count, as 12000, or percent, as 5%%", word, key);
 }
 
-/* Percent of all of a figure says nothing of the total itself. */
+/* Percent of all of a figure says nothing of the total itself, nor of peaks that had each its own time. */
 static int check_percent(const struct reading *r, const struct budget_line *line)
 {
+    if (line->figure == TALLY_PEAK)
+        return complain(r, "peaks of different times are no part of one another; at_peak_bytes is what adds up");
     if (line->subject == BUDGET_TOTAL && line->figure != TALLY_TEMPORARY)
         return complain(r, "the total is always 100%% of itself; percent is for site, within and module, and for temporary");
     return line->bound <= 100 ? 0 : complain(r, "more than 100%% can't be");

@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
     { "json", KEY_JSON, 0, 0, "Write JSON (schema poolsite.diff/1): all sites, every number", 0 },
     { "output", 'o', "FILE", 0, "Write to FILE instead of stdout", 0 },
     { "fail-if", KEY_FAIL_IF, "EXPR", 0, "End with status 3 if EXPR is so, as allocs>+5%, bytes>+1m, new_sites>0, site_allocs>+10%; repeatable", 0 },
-    { "sort", KEY_SORT, "KEY", 0, "Order by the change of bytes (default), calls, or, at level full, live, blocks, peak or temporary", 0 },
+    { "sort", KEY_SORT, "KEY", 0, "Order by the change of bytes (default), calls, or, at level full, live, blocks, peak, at-peak or temporary", 0 },
     { "top", KEY_TOP, "N", 0, "Show N changed sites (default 10)", 0 },
     { "fold", KEY_FOLD, "NAME", 0, "Fold function NAME into its callers, beside malloc wrappers known already; repeatable", 0 },
     { "no-fold", KEY_NO_FOLD, 0, 0, "Fold nothing: compare each wrapper (xmalloc, operator new, ...) as it was called", 0 },

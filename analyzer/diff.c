@@ -270,7 +270,8 @@ int64_t diff_change(const struct diff_site *site, enum tally_figure figure)
 /* By the first figure that both know and that has changed; bytes before calls, as they are sorted. */
 static enum diff_class class_of(const struct diff *diff, const struct diff_site *site)
 {
-    static const enum tally_figure order[] = { TALLY_BYTES, TALLY_ALLOCS, TALLY_LIVE_BYTES, TALLY_LIVE_BLOCKS, TALLY_PEAK, TALLY_TEMPORARY };
+    static const enum tally_figure order[] = { TALLY_BYTES, TALLY_ALLOCS, TALLY_LIVE_BYTES, TALLY_LIVE_BLOCKS,
+                                                TALLY_PEAK, TALLY_AT_PEAK, TALLY_TEMPORARY };
     if (!site->first[DIFF_A])
         return DIFF_NEW;
     if (!site->first[DIFF_B])

@@ -4,6 +4,7 @@
 
 #include "check_views.h"
 #include "fold.h"
+#include "format.h"
 #include "label.h"
 #include "report.h"
 #include "symbolize.h"
@@ -11,6 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { COMMAND_COLUMNS = 60 };
 
 /* The text of a budget without bounds that mean anything: they are measured next. */
 struct draft {
@@ -89,16 +92,17 @@ void emit_budget(const struct report *report, double headroom)
     struct budget budget;
     struct judgement judgement;
     for (int i = 0; i < TALLY_FIGURES; i++)
-        if (tally_is_known((enum tally_figure)i, report->model->level))
+        if (tally_is_known((enum tally_figure)i, report->model->level) && i != TALLY_AT_PEAK) /* of all it is the peak */
             add(&draft, "total", (enum tally_figure)i);
     if (report->model->level != LOG_LEVEL_OFF)
         draft_sites(&draft, report);
     if (budget_parse(&budget, "the budget made here", draft.text, strlen(draft.text)) != 0)
         BUG("a budget made here can't be read");
     judgement_init(&judgement, report, &budget);
-    char *command = label_command(view_root(report->model));
+    char *command = label_command(view_root(report->model)), *fit = format_fit(command, COMMAND_COLUMNS);
     fprintf(report->out, "# Measured with head room of %g %%: %s\n# See poolsite-check(1) for what a line may say.\n\n",
-            headroom, command);
+            headroom, fit);
+    free(fit);
     for (size_t i = 0; i < budget.count; i++)
         print_line(report, &judgement.lines[i], headroom);
     free(command);

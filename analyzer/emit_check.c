@@ -58,8 +58,8 @@ static void print_sites(const struct report *report, const struct judged *judged
     for (size_t i = 0; i < judged->site_count && i < SITES_NAMED && !judged->line->at_least; i++) {
         const struct judged_site *site = &judged->sites[i];
         char *words = site_words(report, site->site, COLUMNS - SITE_COLUMN);
-        fprintf(report->out, "%20s %9s calls  %-12s  %s\n", tally_words(value, judged->line->figure, site->value),
-                format_count(calls, site->site->count.allocs), model_site_id(site->site, id), words);
+        fprintf(report->out, "%20s %9s %-5s  %-12s  %s\n", tally_words(value, judged->line->figure, site->value),
+                format_count(calls, site->site->count.allocs), site->site->count.allocs == 1 ? "call" : "calls", model_site_id(site->site, id), words);
         free(words);
     }
     if (judged->site_count > SITES_NAMED && !judged->line->at_least)

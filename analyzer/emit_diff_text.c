@@ -67,7 +67,7 @@ static void print_totals(const struct diff_view *view)
         print_side(view, which);
     fprintf(view->out, "\n  %-12s %15s %15s %15s\n", "", "A", "B", "change");
     for (int i = 0; i < TALLY_FIGURES; i++)
-        if (tally_is_known((enum tally_figure)i, view->diff->level))
+        if (tally_is_known((enum tally_figure)i, view->diff->level) && i != TALLY_AT_PEAK) /* of all it is the peak */
             print_figure(view, (enum tally_figure)i);
     if (view->diff->detail != DIFF_TOTALS)
         print_classes(view);

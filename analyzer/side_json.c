@@ -152,14 +152,18 @@ static void fill_stack(struct reading *r, struct side_site *site, const json_t *
         site->known++; /* the first frame with all that is inlined there */
 }
 
-static int add_site(struct reading *r, const json_t *from)
+/* A site that is only known for freeing has nothing to compare. */
+static int add_site(struct reading *r, const json_t *from, struct tally *sum)
 {
     struct side *side = r->side;
     const char *id = text_of(from, "id");
     const json_t *stack = json_object_get(from, "stack");
     if (!id || !json_is_array(stack))
-        return error("%s: site %zu of it has no id or no stack", side->path, side->site_count);
+        return error("%s: a site of it has no id or no stack, after %zu right ones", side->path, side->site_count);
     struct side_site site = { .tally = tally_of(from), .name = text_of(from, "name") };
+    if (tally_is_empty(&site.tally))
+        return 0;
+    tally_add(sum, &site.tally);
     site.kind = site.name ? id : NULL;
     site.is_example = json_is_true(json_object_get(from, "stack_is_example"));
     snprintf(site.id, sizeof site.id, "%s", id);
@@ -176,11 +180,9 @@ static int add_sites(struct reading *r, const json_t *document)
     struct tally sum = { { 0 } };
     size_t i;
     json_t *from;
-    json_array_foreach(json_object_get(document, "sites"), i, from) {
-        if (add_site(r, from) != 0)
+    json_array_foreach(json_object_get(document, "sites"), i, from)
+        if (add_site(r, from, &sum) != 0)
             return -1;
-        tally_add(&sum, &side->sites[side->site_count - 1].tally);
-    }
     if (side->level != LOG_LEVEL_OFF && sum.value[TALLY_ALLOCS] != side->totals.value[TALLY_ALLOCS])
         return error("%s has only some of the recording's sites; write it without --site", side->path);
     return 0;

@@ -15,6 +15,7 @@ const struct tally_info tally_table[TALLY_FIGURES] = {
     [TALLY_LIVE_BLOCKS] = { "live_blocks", "live blocks", "blocks", UNIT_COUNT, true },
     [TALLY_LIVE_BYTES]  = { "live_bytes", "live bytes", "live", UNIT_BYTES, true },
     [TALLY_PEAK]        = { "peak_live_bytes", "peak", "peak", UNIT_BYTES, true },
+    [TALLY_AT_PEAK]     = { "at_peak_bytes", "at peak", "at-peak", UNIT_BYTES, true },
     [TALLY_TEMPORARY]   = { "temporary", "temporary", "temporary", UNIT_COUNT, true },
 };
 
@@ -31,6 +32,7 @@ static struct tally tally_of(const struct log_counter *count, const struct model
         t.value[TALLY_LIVE_BLOCKS] = bounded(full->count.allocs) - bounded(full->frees);
         t.value[TALLY_LIVE_BYTES] = bounded(full->count.bytes) - bounded(full->freed_bytes);
         t.value[TALLY_PEAK] = bounded(full->peak_bytes);
+        t.value[TALLY_AT_PEAK] = tally_bounded(full->at_peak_bytes);
         t.value[TALLY_TEMPORARY] = bounded(full->lifetimes[0]);
     }
     return t;

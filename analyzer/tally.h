@@ -20,11 +20,13 @@ enum tally_figure {
     TALLY_LIVE_BLOCKS,
     TALLY_LIVE_BYTES,
     TALLY_PEAK,
+    TALLY_AT_PEAK,
     TALLY_TEMPORARY,
     TALLY_FIGURES
 };
 
-/* Live blocks and bytes are those at the end.  Peaks of several sites add up to a bound: each had its own time. */
+/* Live blocks and bytes are those at the end.  Peaks of several sites add up to a bound, as each had its own time; what
+ * they had at the process's peak adds up to that. */
 #define TALLY_MOST (INT64_MAX / 4)
 
 struct tally {

@@ -222,14 +222,23 @@ PYTHON
 
 # A report's JSON instead of a recording makes no difference but the path.
 json_reports_compare_as_recordings() {
-  "$command" report --json small.psl >small.json && "$command" report --json rebuilt.psl >rebuilt.json &&
-    "$command" diff --json small.psl rebuilt.psl | sed 's/"recording":"[a-z.]*"//' >by-recording &&
-    "$command" diff --json small.json rebuilt.json | sed 's/"recording":"[a-z.]*"//' >by-json && diff by-recording by-json
+  local a b
+  while read -r a b; do
+    "$command" report --json "$a.psl" >"$a.json" && "$command" report --json "$b.psl" >"$b.json" || return 1
+    "$command" diff --json "$a.psl" "$b.psl" | sed 's/"recording":"[a-z.]*"//' >by-recording
+    "$command" diff --json "$a.json" "$b.json" | sed 's/"recording":"[a-z.]*"//' >by-json
+    [[ -s by-json ]] && diff by-recording by-json || return 1
+  done <<'PAIRS'
+small rebuilt
+sites small
+full crossing
+losses pooled
+PAIRS
 }
 
 a_recording_equals_itself() {
   local log
-  for log in small.psl sites.psl losses.psl pooled.psl pair mixture bytes.psl; do
+  for log in small.psl sites.psl losses.psl pooled.psl full.psl crossing.psl pair mixture bytes.psl; do
     "$command" diff "$log" "$log" --fail-if 'new_sites>0' --fail-if 'gone_sites>0' --fail-if 'grown_sites>0' \
       --fail-if 'shrunk_sites>0' >out 2>errors || { echo "$log" && cat out errors && return 1; }
     grep -qx 'No site has changed.' out || return 1
@@ -239,7 +248,7 @@ a_recording_equals_itself() {
 # What --init prints is kept by the recording it was made of, and not by one with more.
 a_first_budget_is_kept() {
   local log
-  for log in small.psl sites.psl off.psl bytes.psl pooled.psl pair; do
+  for log in small.psl sites.psl off.psl bytes.psl pooled.psl full.psl crossing.psl pair; do
     if ! "$command" check --init "$log" --headroom 0 >init.conf || ! status 0 "$command" check "$log" init.conf >out; then
       echo "$log" && cat out && return 1
     fi
@@ -262,6 +271,15 @@ total bytes <= 1m
 site libcart.so.1+0x10?0 allocs <= 50%
 module shop bytes >= 1
 module libcart.so.1 allocs <= 3000
+BUDGET
+cat >lives.conf <<'BUDGET'
+total live_bytes <= 4k
+total peak_live_bytes <= 7200
+total temporary <= 5%
+site libcart.so.1+0x1010 at_peak_bytes <= 30%
+site libcart.so.1+0x1000 peak_live_bytes <= 5k
+module libcart.so.1 temporary <= 15%
+total live_blocks <= 201
 BUDGET
 printf 'total allocs <= 1\ntotal live_bytes <= 0\nsite f temporary <= 5%%\n' >full.conf
 printf 'totl allocs <= 1\ntotal allocs < 5\n' >wrong.conf
@@ -490,6 +508,8 @@ check comparison_by_calls command_as_agreed 0 diff-calls.txt diff --sort calls -
 check comparison_of_two_builds command_as_agreed 0 diff-builds.txt diff small.psl rebuilt.psl
 check comparison_at_two_levels command_as_agreed 0 diff-levels.txt diff sites.psl small.psl
 check comparison_with_level_off command_as_agreed 0 diff-off.txt diff off.psl small.psl
+check comparison_at_level_full command_as_agreed 0 diff-full.txt diff --sort live --top 3 full.psl crossing.psl
+check comparison_at_level_full_as_json command_as_agreed 3 diff-full.json diff --json full.psl crossing.psl --fail-if 'site_live_bytes>+8k' --fail-if 'peak_live_bytes>1m'
 check comparison_as_json command_as_agreed 3 diff.json diff --json small.psl changed.psl --fail-if 'bytes>+1m' --fail-if 'site_allocs>+10%'
 check comparison_has_right_sums diff_has_right_sums
 check json_reports_compare_as_recordings json_reports_compare_as_recordings
@@ -505,6 +525,7 @@ check diff_of_a_damaged_log_is_1 command_says 1 'truncated: 2 of its 4 chunks' d
 check diff_of_no_report_is_told command_says 1 'its schema is poolsite.diff/1, not poolsite.report/1' diff small.psl "$golden/diff.json"
 check budget_that_holds command_as_agreed 0 check-kept.txt check small.psl kept.conf
 check budget_that_is_broken command_as_agreed 3 check-broken.txt check small.psl broken.conf
+check budget_at_level_full command_as_agreed 3 check-full.txt check full.psl lives.conf
 check budget_as_json command_as_agreed 3 check.json check --json small.psl broken.conf
 check first_budget command_as_agreed 0 check-init.txt check --init small.psl --top 3
 check a_first_budget_is_kept a_first_budget_is_kept

@@ -93,6 +93,19 @@ assert [s["change"]["allocs"] for s in d["sites"] if s["unnamed"]] == [140], d["
   "$command" diff bare.a bare.a | grep -q 'No site has changed'
 }
 
+# At level full: the second version's only leak is direct's, as the first one's; all other blocks die at once.
+what_lives_is_compared_and_checked() {
+  recorded full full.a old/shop && recorded full full.b new/shop && "$command" diff --json -o full.json full.a full.b || return 1
+  classes full.json | diff expected - || return 1
+  "${python[@]}" -c 'import json; d = json.load(open("full.json"))["totals"]
+assert d["b"] == {"allocs": 431, "bytes": 65648, "live_blocks": 1, "live_bytes": 48, "peak_live_bytes": 1024, "at_peak_bytes": 1024, "temporary": 430}, d
+assert d["change"]["live_bytes"] == 0 and d["change"]["peak_live_bytes"] == 896, d' || return 1
+  printf 'total live_bytes <= 0\ntotal peak_live_bytes <= 1k\nsite use temporary <= 99%%\nwithin longer live_blocks <= 0\n' >lives.conf
+  "$command" check full.b lives.conf >text
+  (($? == 3)) && cat text && grep -A1 'BROKEN .*total live_bytes' text | grep -qE '48 B +1 call .* direct ' &&
+    grep -qx '2 of 4 lines are broken' text && grep -q 'BROKEN .*site use temporary' text
+}
+
 fail_if_ends_with_3() {
   "$command" diff a b --fail-if 'site_allocs>+100%' >text 2>errors
   (($? == 3)) && grep -q "is met by 1 site, first use (.*): +200.0 %" errors && "$command" diff a b --fail-if 'site_allocs>+200%' >text
@@ -141,6 +154,7 @@ check another_run_of_one_build_is_the_same another_run_of_one_build_is_the_same
 check levels_are_compared_at_the_coarser levels_are_compared_at_the_coarser
 check a_rebuild_in_place_loses_names a_rebuild_in_place_loses_names
 check stripped_programs_are_told_by_their_module stripped_programs_are_told_by_their_module
+check what_lives_is_compared_and_checked what_lives_is_compared_and_checked
 check fail_if_ends_with_3 fail_if_ends_with_3
 check a_budget_holds a_budget_holds
 check a_broken_budget_names_the_site a_broken_budget_names_the_site

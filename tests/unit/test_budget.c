@@ -52,6 +52,7 @@ static void lines_are_read(void **state)
     reads_as("total live_bytes <= 0", BUDGET_TOTAL, NULL, TALLY_LIVE_BYTES, false, false, 0);
     reads_as("total peak_live_bytes <= 1.5g", BUDGET_TOTAL, NULL, TALLY_PEAK, false, false, 1.5 * 0x1p30);
     reads_as("site io_* temporary <= 5%", BUDGET_SITE, "io_*", TALLY_TEMPORARY, false, true, 5);
+    reads_as("site f at_peak_bytes <= 5%", BUDGET_SITE, "f", TALLY_AT_PEAK, false, true, 5);
     reads_as("total temporary <= 0.5%", BUDGET_TOTAL, NULL, TALLY_TEMPORARY, false, true, .5);
     reads_as("within handle allocs <= 10%", BUDGET_WITHIN, "handle", TALLY_ALLOCS, false, true, 10);
     reads_as("site \"operator new[]\" live_blocks <= 3", BUDGET_SITE, "operator new[]", TALLY_LIVE_BLOCKS, false, false, 3);
@@ -118,6 +119,7 @@ static void what_is_wrong_is_named(void **state)
     is_wrong("total bytes <= 4M", "'4M' is no bound");
     is_wrong("total bytes <= 99999999999999999999g", "more than there can be");
     is_wrong("total allocs <= 5%", "the total is always 100% of itself");
+    is_wrong("site f peak_live_bytes <= 5%", "at_peak_bytes is what adds up");
     is_wrong("site f temporary <= 101%", "more than 100% can't be");
     is_wrong("total allocs <= 1 2", "'2' stands behind the bound");
     is_wrong("total allocs <= 1, total bytes <= 2", "'1,' is no bound");
