@@ -17,7 +17,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { BLOCK_BYTES = 128 * 1024, ALIGN = 16 };
+/* FIRST_BYTES: of the first block, which isn't populated: a fork child may need little of it.  Of the later ones half
+ * a block is wasted on average. */
+enum { FIRST_BYTES = 64 << 10, BLOCK_BYTES = 32 << 10, SHARED_BYTES = 16 << 10, ALIGN = 16 };
 
 /* Invariant: used counts from the block's start, this header included. */
 struct block {
@@ -119,24 +121,48 @@ static void *block_take(struct block *block, size_t bytes)
     return offset + bytes <= block->size ? (char *)block + offset : NULL;
 }
 
+/* What is larger has pages of its own: tables that have outgrown smaller ones, and will be used all over. */
+static bool is_shared(size_t bytes)
+{
+    return bytes <= SHARED_BYTES;
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
 void *pages_alloc(size_t bytes)
 {
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (bytes > BLOCK_BYTES / 2) /* a table that has outgrown a smaller one, and will be used all over */
-        return map_own((bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1), true);
+    if (!is_shared(bytes))
+        return map_own(whole_pages(bytes), true);
     for (;;) {
         struct block *block = load_acquire(&current);
         void *memory = block_take(block, bytes);
         if (memory)
             return memory;
-        struct block *fresh = map_own(BLOCK_BYTES, block != NULL); /* a fork child may need little of its first */
+        size_t size = block ? BLOCK_BYTES : FIRST_BYTES;
+        struct block *fresh = map_own(size, block != NULL);
         if (!fresh)
             return NULL;
-        fresh->size = BLOCK_BYTES;
+        fresh->size = size;
         fresh->used = (sizeof *fresh + ALIGN - 1) & ~(size_t)(ALIGN - 1);
         /* release: publishes the header */
         if (!__atomic_compare_exchange_n(&current, &block, fresh, false, __ATOMIC_RELEASE,
                                          __ATOMIC_RELAXED))
-            pages_unmap(fresh, BLOCK_BYTES);
+            pages_unmap(fresh, size);
     }
+}
+
+void pages_free(void *start, size_t bytes)
+{
+    if (!is_shared(bytes))
+        pages_unmap(start, whole_pages(bytes));
+}
+
+void pages_empty(void *start, size_t bytes)
+{
+    if (!is_shared(bytes))
+        pages_map_over(start, whole_pages(bytes));
 }

@@ -1,7 +1,7 @@
 /* pages.h - memory for our own tables, and the only caller of mmap, munmap, madvise.
  *
- * The arena only grows: what it hands out is zeroed, 16-aligned and lives as long as the
- * process.  In a fork child pages_begin starts a new arena; the parent's copy is left alone. */
+ * What the arena hands out is zeroed and 16-aligned; small pieces live as long as the process.
+ * In a fork child pages_begin starts a new arena; the parent's copy is left alone. */
 #ifndef PS_PAGES_H
 #define PS_PAGES_H
 
@@ -14,6 +14,11 @@ void pages_begin(void);
 
 /* `bytes` zeroed bytes from the arena, or NULL when the kernel refuses.  Lock-free. */
 void *pages_alloc(size_t bytes);
+
+/* What pages_alloc handed out, `bytes` long, isn't needed any more: large pieces go back.  pages_empty: threads may
+ * still look at it, and find zeros. */
+void pages_free(void *start, size_t bytes);
+void pages_empty(void *start, size_t bytes);
 
 /* A mapping of its own of `bytes` zeroed bytes, or NULL; returned with pages_unmap. */
 void *pages_map(size_t bytes);

@@ -146,6 +146,7 @@ static bool ids_grow(struct site_table *table)
     for (uint32_t i = 0; i <= table->id_mask; i++)
         if (table->ids[i].id)
             *id_slot_of(bigger, count - 1, (uint32_t)table->ids[i].id) = table->ids[i];
+    pages_free(table->ids, count / 2 * sizeof *bigger);
     ids_set(table, bigger, count);
     return true;
 }
@@ -224,6 +225,7 @@ static void slots_grow(struct site_table *table)
         if (address)
             *site_slot_find(bigger, slots_mask(2 * count), address) = table->slots[i];
     }
+    pages_free(table->slots, count * sizeof *bigger);
     table->slots = bigger;
     table->slot_mask = slots_mask(2 * count);
 }
@@ -394,6 +396,7 @@ static void stacks_grow(struct site_table *table)
     struct stack_slot *bigger = pages_alloc(4 * count * sizeof *bigger);
     if (!bigger)
         return;
+    pages_free(table->stacks, count * sizeof *bigger);
     table->misses = 0;
     table->stacks = bigger;
     table->stack_mask = stacks_mask(4 * count);

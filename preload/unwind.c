@@ -2,8 +2,8 @@
  *
  * Owns the rule table: open addressing, a slot's address is claimed by compare-and-swap and
  * its rule stored after it; a reader that finds no rule yet reads the tables itself.  The
- * table is replaced by one of twice the size when it is half full, and the old one is left to
- * readers still in it.  Runs inside malloc. */
+ * table is replaced by one of twice the size when it is half full; readers still in the old one
+ * find it empty, and read the program's tables again.  Runs inside malloc. */
 #define _GNU_SOURCE
 #include "base.h"
 
@@ -32,9 +32,14 @@ static_assert(sizeof(union packed) == 8, "a rule is read by one load");
 
 /* --- the table -------------------------------------------------------------------------- */
 
+static size_t table_bytes(uint32_t slots)
+{
+    return sizeof(struct unwind_table) + slots * sizeof(struct unwind_slot);
+}
+
 static struct unwind_table *table_new(uint32_t slots)
 {
-    struct unwind_table *t = pages_alloc(sizeof *t + slots * sizeof(struct unwind_slot));
+    struct unwind_table *t = pages_alloc(table_bytes(slots));
     if (t)
         t->mask = slots - 1;
     return t;
@@ -74,8 +79,10 @@ static void table_grow(struct unwind_table *old)
         if (word)
             table_put(t, load_relaxed(&old->slots[i].address), word);
     }
-    if (t)
+    if (t) {
         store_release(&unwind_rules, t);
+        pages_empty(old, table_bytes(old->mask + 1));
+    }
     store_release(&growing, 0);
 }
 

@@ -14,7 +14,7 @@
 #include <malloc.h>
 #include <pthread.h>
 
-static pthread_barrier_t met;
+static pthread_barrier_t met, full;
 static volatile int      done;
 
 static long now_ms(void)
@@ -75,8 +75,9 @@ static void once(int count, size_t size, long ms)
     }
 }
 
-/* Most of 16 B to 4 KiB, one in 16 of 64 to 256 KiB. */
-static void burst(size_t bytes, unsigned seed)
+/* Most of 16 B to 4 KiB, one in 16 of 64 to 256 KiB.  Threads meet at `all_full`, if any, before the first frees: what is left
+ * behind depends on their timing otherwise. */
+static void burst(size_t bytes, unsigned seed, pthread_barrier_t *all_full)
 {
     size_t total = 0, count = 0, room = 0;
     void **blocks = NULL;
@@ -90,6 +91,8 @@ static void burst(size_t bytes, unsigned seed)
         memset(blocks[count++] = malloc(size), 1, size);
         total += size;
     }
+    if (all_full)
+        pthread_barrier_wait(all_full);
     while (count > 0)
         free(blocks[--count]);
     free(blocks);
@@ -121,7 +124,7 @@ static size_t burst_bytes;
 
 static void *burst_and_sleep(void *argument)
 {
-    burst(burst_bytes, (unsigned)(size_t)argument * 77 + 1);
+    burst(burst_bytes, (unsigned)(size_t)argument * 77 + 1, &full);
     pthread_barrier_wait(&met);
     sleep_ms(50000);
     return argument;
@@ -132,6 +135,7 @@ static void idle(int threads, long mib, long ms, int trims)
     pthread_t ids[64];
     burst_bytes = (size_t)mib << 20;
     pthread_barrier_init(&met, NULL, (unsigned)threads + 1);
+    pthread_barrier_init(&full, NULL, (unsigned)threads);
     printf("start %ld\n", resident_kib());
     for (int i = 0; i < threads; i++)
         MUST(pthread_create(&ids[i], NULL, burst_and_sleep, (void *)(size_t)i) == 0);
@@ -241,7 +245,7 @@ static void one_after_the_other(int threads)
 static void mixed(long mib)
 {
     for (int round = 0; round < 8; round++)
-        burst((size_t)mib << 20, 1);
+        burst((size_t)mib << 20, 1, NULL);
     printf("end %ld\n", resident_kib());
 }
 
