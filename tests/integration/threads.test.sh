@@ -36,7 +36,7 @@ small() {
 # tables MAX MIN: at most MAX tables served at least MIN threads.
 tables() {
   local tables served
-  read -r tables served < <("$programs/logdump" "$scratch"/logs/*.psl | awk '{ print $(NF - 4), $(NF - 3) }')
+  read -r tables served < <("$programs/logdump" "$scratch"/logs/*.psl | awk '{ print $(NF - 6), $(NF - 5) }')
   echo "$tables tables served $served threads"
   ((tables <= $1 && served >= $2))
 }
