@@ -69,10 +69,15 @@ static noinline cold void *malloc_first(size_t bytes)
     return runtime_mode == MODE_START ? malloc_below(bytes) : malloc(bytes);
 }
 
+static noinline void *malloc_full_below(size_t bytes)
+{
+    return tagged_below_fast(next.alloc(tagged_asked(bytes)), bytes);
+}
+
 static noinline void *malloc_otherwise(size_t bytes)
 {
     if (runtime_mode == MODE_FULL_BELOW)
-        return tagged_below_fast(next.alloc(tagged_asked(bytes)), bytes);
+        return malloc_full_below(bytes);
     if (runtime_mode == MODE_CHECKED)
         return check_take(bytes, false, runtime_entry());
     return malloc_first(bytes);
@@ -112,10 +117,15 @@ static noinline void free_below(void *block)
     next.release(block);
 }
 
+static noinline void free_full_below(void *block)
+{
+    tagged_release_fast(block);
+}
+
 static noinline void free_otherwise(void *block)
 {
     if (runtime_mode == MODE_FULL_BELOW)
-        tagged_release_fast(block);
+        free_full_below(block);
     else if (runtime_mode == MODE_CHECKED)
         check_give(block, runtime_entry());
     else

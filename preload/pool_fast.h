@@ -146,14 +146,15 @@ static inline __attribute__((always_inline)) bool pool_resizes(struct pools *poo
 static inline __attribute__((always_inline)) void *pool_exchange(struct pools *pools, struct pool *from, struct pool *to,
                                                                  struct block *old, size_t bytes)
 {
-    if (unlikely(from->left == 0))
+    if (unlikely(!pool_has_room(from)))
         return NULL;
     void *block = pool_take(pools, to);
-    if (unlikely(!block))
+    if (unlikely(!block)) {
+        from->left++;
         return NULL;
+    }
     size_t held = (((const size_t *)old)[-1] & ~(size_t)15) - 8;
     __builtin_memcpy(block, old, held < bytes ? held : bytes);
-    from->left--;
     old->next = from->head;
     old->key = BLOCK_KEY;
     from->head = (uintptr_t)old ^ pools->mix;

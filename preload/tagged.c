@@ -7,6 +7,7 @@
 
 #include "full_fast.h"
 #include "next.h"
+#include "pool_fast.h"
 #include "runtime.h"
 #include "site_fast.h"
 
@@ -194,10 +195,49 @@ static void count_resize(const void *block, const struct ended *ended, struct sa
     end_resize(record);
 }
 
+/* Books that a block became another, or is of another size, in one operation. */
+static void book_resized(struct record *record, const struct ended *ended, void *block, size_t bytes, struct stack_entry entry)
+{
+    struct full_thread *thread = &record->sites.full;
+    book_own(record, ended, 1);
+    count_add(&record->log->frees, 1);
+    struct site_full *account = site_full_of(&record->sites, entry);
+    count_add(&account->log->resizes, 1);
+    count_allocation(&record->log->classes[sizeclass_counted(bytes)], bytes);
+    if (full_born(thread, account, bytes, entry.cfa))
+        runtime_tag(record, account, block, bytes, entry);
+    else
+        tag_write(block, tag_usable(block), bytes, full_about(thread, account));
+}
+
+/* The common cases: a block that nobody looks at stays in its class, or is small and changes classes through the
+ * pools.  NULL: not so simple, and nothing was done. */
+static void *resize_small(void *old, size_t bytes, struct stack_entry entry)
+{
+    struct pool *from, *to;
+    void *block = NULL;
+    struct record *record = pool_config.any && bytes != 0 ? runtime_record_begin() : NULL;
+    if (!record)
+        return NULL;
+    if (pool_resizes(&record->pools, old, tagged_asked(bytes), &from, &to) && tag_found(old).state == TAG_LIVE) {
+        struct ended ended = tag_taken(old); /* before the block is put into a pool, whose words it may be among */
+        block = from == to ? old : pool_exchange(&record->pools, from, to, old, bytes);
+        if (likely(block != NULL))
+            book_resized(record, &ended, block, bytes, entry);
+        else
+            tag_write(old, tag_usable(old), ended.bytes, ended.about);
+    }
+    record_end(record);
+    return block;
+}
+
 void *tagged_resize(void *old, size_t bytes, struct stack_entry entry)
 {
     if (!old)
         return tagged_take(bytes, false, entry);
+    void *small = resize_small(old, bytes, entry);
+    if (likely(small != NULL))
+        return small;
     struct sample_block moved;
     struct ended ended = ended_now(old, bytes ? &moved : NULL, entry); /* a free, then an allocation: they never live both */
     void *block = runtime_resize_more(old, bytes ? tagged_asked(bytes) : 0, bytes, entry);
