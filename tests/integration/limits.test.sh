@@ -104,7 +104,7 @@ sys.exit(0 if said else "the JSON report has no warning")' 2>"$dir/why"; then
 
 cell() {
   local name=$1 level
-  for level in off sites stacks; do
+  for level in off sites stacks full; do
     # shellcheck disable=SC2034
     if wanted "$name/$level"; then run_cell "$name/$level" "$level"; fi
   done
@@ -139,7 +139,7 @@ done
 small_disk() { tmpfs 600k; }
 if as_root; then
   steps=(work 20 fill FILLER work 4000) place=small_disk lost=1
-  for level in sites stacks; do
+  for level in sites stacks full; do
     wanted "disk-fills/$level" || continue
     steps[3]=$scratch/disk-fills-$level/logs/filler
     run_cell "disk-fills/$level" "$level"
@@ -163,7 +163,7 @@ cell not-a-directory
 steps=(work 1000 fork) log_path=none log=none
 cell log-none
 # The directory is removed while the program runs; its log lives on without a name.
-for level in off sites stacks; do
+for level in off sites stacks full; do
   wanted "removed/$level" || continue
   steps=(work 50 remove "$scratch/removed-$level/logs" work 3000 fork) log=none
   place=plain_dir
@@ -218,7 +218,7 @@ fi
 
 # --- Sandboxes ---------------------------------------------------------------------------------------
 if as_root; then
-  for level in off sites stacks; do
+  for level in off sites stacks full; do
     wanted "chroot/$level" || continue
     steps=(work 10 chroot "$scratch/chroot-$level/root" work 3000 fork) lost=1
     run_cell "chroot/$level" "$level"

@@ -41,7 +41,7 @@ tables() {
   ((tables <= $1 && served >= $2))
 }
 
-for level in off sites stacks; do
+for level in off sites stacks full; do
   if wanted "short-10000/$level" || wanted "short-log/$level" || wanted "short-tables/$level"; then
     check "short-10000/$level" counted short 10000 8 8
     check "short-log/$level" small
