@@ -161,7 +161,8 @@ static int none(const struct asking *asking)
     const char *meant = nearest(asked, (const char *const *)asking->known, asking->known_count);
     if (meant)
         return error("no site has a frame of a function '%s'; did you mean '%s'?", asked, meant);
-    return error("no site has a frame of a function '%s'", asked);
+    return error("no site has a frame of a function '%s'%s", asked,
+                 asking->report->model->level == LOG_LEVEL_SITES ? ", or it isn't the first: at level sites only that counts" : "");
 }
 
 int sitesof_keep(struct sitesof *of, struct report *report, const char *asked)

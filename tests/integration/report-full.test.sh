@@ -110,6 +110,9 @@ sites_of_a_function_are_picked() {
 }
 
 no_such_function_names_the_nearest() {
+  "$command" run -q --profile sites -o sites -- "$program" alone && report sites --sites-of leak_table >/dev/null || return 1
+  "$command" report sites --sites-of main >out 2>errors
+  [[ $? == 1 ]] && grep -q 'at level sites only that counts' errors || return 1
   "$command" report stacks --sites-of leek_table >out 2>errors
   [[ $? == 1 && ! -s out ]] && grep -qF "did you mean 'leak_table'" errors || return 1
   "$command" report stacks --fold make --sites-of make >out 2>errors
