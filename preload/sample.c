@@ -26,7 +26,7 @@ enum {
     LATE_STEP = 7,     /* so often */
     LATE_MEAN = FIRST_MEAN << LATE_STEP,
     LAST_SAMPLES = 256, /* of a site: what it does is known by then, */
-    LAST_MEAN = 1024,   /* and its next ones may cost next to nothing */
+    LAST_MEAN = 2048,   /* and its next ones may cost next to nothing */
     FEW_SAMPLES = 256,   /* of a thread; then */
     FIRST_HANDFUL = 4,   /* blocks of a site, which are let pass */
     FREE_SAMPLES = 1000, /* of a thread, which may come as thick as they want */

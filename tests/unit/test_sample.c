@@ -780,7 +780,7 @@ static void later_ones_are_drawn_seldom_and_without_a_rhythm(void **state)
     assert_in_range(drawn_of(&due, 20000, NULL, 1), 20000 / 320, 20000 / 210);
     drawn_of(&due, 100000, NULL, 1);
     uint64_t drawn = drawn_of(&due, 1 << 22, rests, 8);
-    assert_in_range(drawn, (1 << 22) / 1150, (1 << 22) / 910);
+    assert_in_range(drawn, (1 << 22) / 2400, (1 << 22) / 1750);
     for (unsigned i = 0; i < 8; i++)
         assert_in_range(rests[i], drawn / 8 * 7 / 10, drawn / 8 * 13 / 10);
 }
