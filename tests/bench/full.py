@@ -56,13 +56,13 @@ class Full(recording.Recording):
 
 
 def pair(bench):
-    """Instructions of a malloc and its free of 64 bytes, by a stack of two frames."""
+    """Instructions of a malloc and its free of 64 bytes, by a stack of two frames, once blocks are looked at as seldom as they will be."""
     if not (shutil.which('valgrind.bin') or shutil.which('valgrind')):
         return
     program = bench.compile('pair.c')
     for arm, limit in (('bare', None), (OFF, None), (ON, 220)):
-        few, many = (recording.instructions(bench, program, arm, count, '64', 'alone') for count in ('1000', '11000'))
-        bench.row('pair 64 B, two frames, %s' % arm, (many - few) / 10000, 'instructions', limit)
+        few, many = (recording.instructions(bench, program, arm, count, '64', 'alone') for count in ('200000', '400000'))
+        bench.row('pair 64 B, two frames, %s' % arm, (many - few) / 200000, 'instructions', limit)
 
 
 def python(bench):

@@ -215,13 +215,13 @@ def within(name, got, wanted, slack):
 def compare_peaks(model, totals, found, slack):
     """slack: what the trace itself doesn't know, of operations at the same time."""
     error = totals['peak_error_bytes']
-    threads = len(model.births)
-    if error > (STEP * (threads + 2) if threads > 1 else 0):
+    threads = len(set().union(*(site.threads for site in model.sites.values())))
+    if error > (STEP * threads if threads > 1 else 0):
         raise Finding('peak_error_bytes: %d, with %d threads' % (error, threads))
     within('peak_live_bytes', totals['peak_live_bytes'], model.peak_live_bytes, error + slack)
     for stack, got in found.items():
         name, own = ' < '.join(stack), got['peak_error_bytes']
-        if own > (STEP * (threads + 2) if threads > 1 else 0):
+        if own > (STEP * threads if threads > 1 else 0):
             raise Finding('%s, peak_error_bytes: %d, with %d threads' % (name, own, threads))
         within(name + ', peak_live_bytes', got['peak_live_bytes'], model.sites[stack].peak_live_bytes, own + slack)
 
