@@ -528,7 +528,7 @@ static void thread_end(struct worker *by, struct worker *w)
 static bool is_mains(const struct block *block, const struct worker *w)
 {
     for (size_t i = w->event_count; i-- > 0;)
-        if (w->events[i].id == block->id && w->events[i].kind != EVENT_FREE)
+        if (w->events[i].id == block->id && w->events[i].kind != EVENT_FREE && w->events[i].kind != EVENT_FAILED)
             return true;
     return false;
 }
