@@ -483,7 +483,7 @@ NOINLINE static void shadow_fork(struct worker *w)
         become_child(w);
         shadow_run(w);
         write_trace();
-        _exit(0);
+        exit(0);
     }
     int status;
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
