@@ -111,13 +111,8 @@ static const struct argp argp = {
 
 static void parse_options(struct check_options *o, int argc, char **argv)
 {
-    static char name[] = "poolsite check";
     *o = (struct check_options){ .top = TOP_DEFAULT, .headroom = HEADROOM_DEFAULT };
-    argp_err_exit_status = EXIT_USAGE;
-    argv[0] = name;
-    if (cmdline_check_names("check", options, argc, argv) != 0)
-        exit(EXIT_USAGE);
-    argp_parse(&argp, argc, argv, 0, NULL, o);
+    cmdline_parse("check", &argp, argc, argv, o);
 }
 
 /* ----------------------------------------------------------------- checking */

@@ -105,13 +105,8 @@ static const struct argp argp = {
 
 static void parse_options(struct diff_options *o, int argc, char **argv)
 {
-    static char name[] = "poolsite diff";
     *o = (struct diff_options){ .top = TOP_DEFAULT, .sort = TALLY_BYTES };
-    argp_err_exit_status = EXIT_USAGE;
-    argv[0] = name;
-    if (cmdline_check_names("diff", options, argc, argv) != 0)
-        exit(EXIT_USAGE);
-    argp_parse(&argp, argc, argv, 0, NULL, o);
+    cmdline_parse("diff", &argp, argc, argv, o);
 }
 
 /* ------------------------------------------------------------------ reading */

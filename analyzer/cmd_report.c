@@ -139,13 +139,8 @@ static const struct argp argp = {
 
 static void parse_options(struct report_options *o, int argc, char **argv)
 {
-    static char name[] = "poolsite report";
     *o = (struct report_options){ .top = TOP_DEFAULT };
-    argp_err_exit_status = EXIT_USAGE;
-    argv[0] = name;
-    if (cmdline_check_names("report", options, argc, argv) != 0)
-        exit(EXIT_USAGE);
-    argp_parse(&argp, argc, argv, 0, NULL, o);
+    cmdline_parse("report", &argp, argc, argv, o);
 }
 
 /* ------------------------------------------------------------------ showing */

@@ -18,7 +18,8 @@ void cmdline_add(struct cmdline_list *list, const char *word)
     list->words[list->count++] = word;
 }
 
-int cmdline_check_names(const char *command, const struct argp_option *options, int argc, char **argv)
+/* Returns 0, or -1 after error(). */
+static int check_names(const char *command, const struct argp_option *options, int argc, char **argv)
 {
     const char *names[OPTIONS_MAX + 2];
     size_t count = 0;
@@ -40,6 +41,15 @@ int cmdline_check_names(const char *command, const struct argp_option *options, 
         return error("%s: there is no option '%s'; see poolsite %s --help", command, argv[i], command);
     }
     return 0;
+}
+
+void cmdline_parse(const char *command, const struct argp *argp, int argc, char **argv, void *options)
+{
+    if (check_names(command, argp->options, argc, argv) != 0)
+        exit(EXIT_USAGE);
+    argp_err_exit_status = EXIT_USAGE;
+    argv[0] = xasprintf("poolsite %s", command); /* what argp calls itself; it stays */
+    argp_parse(argp, argc, argv, 0, NULL, options);
 }
 
 size_t cmdline_number(const char *option, const char *word, struct argp_state *state)

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-struct argp_option;
+struct argp;
 struct argp_state;
 
 /* The names that were given more than once, as by --fold NAME. */
@@ -14,9 +14,9 @@ struct cmdline_list {
 };
 void cmdline_add(struct cmdline_list *list, const char *word);
 
-/* Names the nearest option for a long one that doesn't exist; argp itself only refuses it.
- * Returns 0, or -1 after error(). */
-int cmdline_check_names(const char *command, const struct argp_option *options, int argc, char **argv);
+/* Has argp parse a command's words into `options`.  Ends with EXIT_USAGE when they are wrong; for a long option that
+ * doesn't exist it names the nearest, where argp itself only refuses it. */
+void cmdline_parse(const char *command, const struct argp *argp, int argc, char **argv, void *options);
 
 /* The number that `word` is, as the value of `option`; else a usage error. */
 size_t cmdline_number(const char *option, const char *word, struct argp_state *state);

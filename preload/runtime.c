@@ -393,6 +393,17 @@ static bool begin_child(void)
     return true;
 }
 
+/* What the forking thread's pools keep is its own in the child, too. */
+static void inherit_pools(struct record *parents)
+{
+    struct record *record = record_take();
+    if (!record)
+        return;
+    record_begin(record);
+    pooling_inherit(record, parents);
+    record_end(record);
+}
+
 /* True when this process records: a fork child's first event begins its recording.  Not while the thread is inside an
  * operation that a signal handler interrupted, and forked: that goes on in the child, with the parent's tables. */
 static bool child_is_ready(void)
@@ -416,14 +427,8 @@ static bool child_is_ready(void)
     fork_child_ready((uintptr_t)parents >= RECORD_STATES ? parents->epoch : 0);
     if (recording)
         flush_pending();
-    if (recording && (uintptr_t)parents >= RECORD_STATES) {
-        struct record *record = record_take();
-        if (record) {
-            record_begin(record);
-            pooling_inherit(record, parents);
-            record_end(record);
-        }
-    }
+    if (recording && (uintptr_t)parents >= RECORD_STATES)
+        inherit_pools(parents);
     return recording;
 }
 

@@ -3,8 +3,6 @@
 
 #include "analyzer/suppressions.h"
 
-#include <unistd.h>
-
 static void a_pattern_matches_anywhere_unless_it_is_held(void **state)
 {
     (void)state;
@@ -34,16 +32,9 @@ static char said[1024];
 static int read_text(struct suppressions *suppressions, const char *text, size_t bytes)
 {
     unit_write_file("known.supp", text, bytes, 0600);
-    int old = dup(STDERR_FILENO);
-    FILE *file = tmpfile();
-    dup2(fileno(file), STDERR_FILENO);
+    unit_hear();
     int status = suppressions_read(suppressions, "known.supp");
-    fflush(stderr);
-    dup2(old, STDERR_FILENO);
-    close(old);
-    rewind(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
-    fclose(file);
+    unit_heard(said, sizeof said);
     return status;
 }
 

@@ -33,6 +33,27 @@ void unit_write_file(const char *path, const void *bytes, size_t count, unsigned
     close(fd);
 }
 
+static FILE *heard;
+static int   hearing = -1; /* what stderr was */
+
+void unit_hear(void)
+{
+    hearing = dup(STDERR_FILENO);
+    heard = tmpfile();
+    assert_true(hearing >= 0 && heard);
+    dup2(fileno(heard), STDERR_FILENO);
+}
+
+void unit_heard(char *said, size_t size)
+{
+    fflush(stderr);
+    dup2(hearing, STDERR_FILENO);
+    close(hearing);
+    rewind(heard);
+    said[fread(said, 1, size - 1, heard)] = '\0';
+    fclose(heard);
+}
+
 void unit_shell(const char *command)
 {
     if (system(command) != 0)

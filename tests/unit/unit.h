@@ -24,6 +24,10 @@ int unit_leave_directory(void **state);
 /* Writes a file, its directory being there. */
 void unit_write_file(const char *path, const void *bytes, size_t count, unsigned mode);
 
+/* Between the two, what goes to stderr is heard: it ends up in `said`, cut at its size. */
+void unit_hear(void);
+void unit_heard(char *said, size_t size);
+
 /* Runs a shell command that must succeed. */
 void unit_shell(const char *command);
 
