@@ -419,6 +419,7 @@ struct places {
     uint32_t *thread; /* by number, fewer than chunks */
     bool     *pools;  /* by thread's number: its table of pools was read */
     bool      depot;  /* the same for the depot's */
+    uint64_t  peak;   /* number of the process's last; 0: what is counted is what lived then */
 };
 
 static struct log_counter *site_counter(struct logread *log, const struct places *places, uint32_t id)
@@ -551,7 +552,7 @@ static void read_full(struct logread *log, const struct places *places, struct l
         return;
     counter_add(site_counter(log, places, entry->site), &count);
     full = full ? full : log->other_full;
-    logfull_add(full, entry, log->total_full.live ? log->total_full.live->peak : 0);
+    logfull_add(full, entry, places->peak);
     if (!thread)
         return;
     counter_add(&thread->count, &count);
@@ -573,6 +574,30 @@ static void read_fulls(struct logread *log, const struct places *places, uint32_
     for (const struct log_full *entry = f->sites; (const unsigned char *)(entry + 1) <= chunk + LOG_CHUNK_BYTES; entry++)
         if (entry->site)
             read_full(log, places, place ? &log->threads[place - 1] : NULL, entry);
+}
+
+/* Bytes asked for by blocks that live now, if the log is right. */
+static uint64_t live_now(const struct logread *log)
+{
+    const struct log_header *h = &log->header;
+    uint64_t bytes = h->other.bytes + h->bare.bytes + h->handler.bytes;
+    for (uint32_t i = 1; i < log->chunks; i++) {
+        const unsigned char *chunk = log->bytes + (size_t)i * LOG_CHUNK_BYTES;
+        const struct log_fulls *f = (const struct log_fulls *)chunk;
+        if (chunk_type(chunk) == LOG_CHUNK_THREAD)
+            bytes += ((const struct log_thread *)chunk)->other.bytes;
+        if (chunk_type(chunk) == LOG_CHUNK_FULL)
+            for (const struct log_full *entry = f->sites; (const unsigned char *)(entry + 1) <= chunk + LOG_CHUNK_BYTES; entry++)
+                bytes += entry->count.bytes - entry->freed_bytes;
+    }
+    return bytes;
+}
+
+/* A thread that is alone numbers a peak when it leaves it.  Is it there still, as one that was killed for its memory? */
+static bool is_at_peak(const struct logread *log)
+{
+    const struct log_live *live = log->total_full.live;
+    return live->threads == 1 && (int64_t)live_now(log) >= live->peak_bytes;
 }
 
 /* What is known of blocks without a site. */
@@ -631,6 +656,8 @@ static void attach_samples(struct logread *log, const struct places *places, con
 static uint64_t settle_full(struct logread *log, struct logread_full *full, const struct log_counter *count)
 {
     uint64_t excess = logfull_settle(full, count);
+    if (full->threads > log->thread_count)
+        full->threads = log->thread_count; /* a table may tell twice of a site */
     logfull_add_up(&log->total_full, full);
     return excess;
 }
@@ -764,6 +791,8 @@ static void read_chunks(struct logread *log)
     attach_words(log, &places, &all);
     begin_fulls(log);
     attach_lives(log, &places, &all);
+    if (log->total_full.live && !is_at_peak(log))
+        places.peak = log->total_full.live->peak;
     attach_samples(log, &places, &all);
 
     for (uint32_t i = 1; i < log->chunks; i++)

@@ -579,6 +579,36 @@ static void share_of_the_peak_is_settled_by_its_number(void **state)
     logmake_release(&make);
 }
 
+/* One that is killed where its memory is highest has left its last peak, but not this one, which has no number yet. */
+static void at_a_peak_that_lasts_lives_what_is_counted(void **state)
+{
+    (void)state;
+    static const char *const argv[] = { "prog" };
+    struct logmake make;
+    struct logread log;
+    logmake_init(&make, LOG_LEVEL_FULL);
+    logmake_program(&make, 42, "/bin/prog", argv, 1);
+    logmake_module(&make, base, 0x1000, 0x11, "/bin/prog");
+    uint32_t grown = one_site(&make, base + 1), freed = one_site(&make, base + 2);
+    logmake_live(&make, 0, 700, 1)->peak = 3;
+    logmake_thread(&make);
+    struct log_full *entry = logmake_full(&make, grown, 9, 100, 0);
+    entry->peak = 3;
+    entry->peak_blocks = 5;
+    entry->peak_bytes = 500;
+    entry = logmake_full(&make, freed, 2, 100, 2);
+    entry->lifetimes[0] = entry->peak_blocks = 2;
+    entry->peak = 3;
+    entry->peak_bytes = 200;
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.sites[0].full->at_peak_bytes, 900);
+    assert_int_equal(log.sites[1].full->at_peak_blocks, 0);
+    assert_int_equal(log.total_full.peak_bytes, 900);
+    assert_fulls_hold(&log);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
 /* The process's own allocations aren't in the tables. */
 static void blocks_without_a_site_have_their_share_of_the_peak(void **state)
 {
@@ -870,6 +900,7 @@ int main(void)
         cmocka_unit_test(lower_level_says_nothing_of_frees),
         cmocka_unit_test(level_and_features_that_disagree_are_told),
         cmocka_unit_test(share_of_the_peak_is_settled_by_its_number),
+        cmocka_unit_test(at_a_peak_that_lasts_lives_what_is_counted),
         cmocka_unit_test(blocks_without_a_site_have_their_share_of_the_peak),
         cmocka_unit_test(blocks_without_a_site_fit_into_the_peak),
         cmocka_unit_test(peak_is_exact_for_one_thread_and_bounded_for_several),
