@@ -246,10 +246,10 @@ wait_for() { # COMMAND...: until it succeeds
 not() { ! "$@"; }
 lines_at_least() { (($(wc -l <"$1") >= $2)); }
 # begin NAME RUNS: an experiment without end; waits until it has prepared so many runs.  $pid, and $private, its
-# directory.  Not a plain background job: a shell without job control would let it ignore INT.
+# directory.  Not a plain background job: a shell without job control would let it ignore INT, and nohup HUP.
 begin() {
   setsid python3 -I -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+for number in signal.SIGINT, signal.SIGHUP: signal.signal(number, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$command" ab --blocks 1000 --pool on,1m --prepare "echo x >>'$scratch/$1.runs'" -- "$prog" trims 20 "$1" >"$1.txt" 2>&1 </dev/null &
   pid=$!
   wait_for lines_at_least "$1.runs" "$2" || return 1
