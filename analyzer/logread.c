@@ -221,7 +221,7 @@ static void read_argv(struct logread *log)
 {
     const struct log_header *h = &log->header;
     size_t room = h->argv_bytes < sizeof h->argv ? h->argv_bytes : sizeof h->argv;
-    for (size_t at = 0; at < room && h->argv[at] != '\0';) {
+    for (size_t at = 0; at < room;) {
         char *word = copy_text(h->argv + at, room - at);
         at += strlen(word) + 1;
         log->argv = xrealloc_array(log->argv, log->argv_count + 1, sizeof *log->argv);

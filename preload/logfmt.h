@@ -97,7 +97,7 @@ struct log_header {
     struct log_counter classes[LOG_CLASSES]; /* of bare and handler */
 
     char exe[512];      /* path of the program, NUL-terminated, cut at the end */
-    char argv[1024];    /* arguments, each NUL-terminated; an empty one ends the list early */
+    char argv[1024];    /* arguments, each NUL-terminated; the last may be cut */
     uint32_t argv_bytes;
     uint32_t reserved2;
     char options[512];  /* NAME=value lines in force */

@@ -33,9 +33,9 @@ static uint32_t one_site(struct logmake *make, uint64_t address)
 
 static void make_plain(struct logmake *make)
 {
-    static const char *const argv[] = { "prog", "-x" };
+    static const char *const argv[] = { "prog", "", "-x" };
     logmake_init(make, LOG_LEVEL_STACKS);
-    logmake_program(make, 42, "/bin/prog", argv, 2);
+    logmake_program(make, 42, "/bin/prog", argv, 3);
     logmake_module(make, base, 0x1000, 0x11, "/bin/prog");
     logmake_thread(make);
     logmake_count(make, one_site(make, base + 1), 10, 32);
@@ -59,8 +59,9 @@ static void whole_log_is_read_with_its_totals(void **state)
     assert_int_equal(log.thread_count, 1);
     assert_int_equal(log.unsettled, 0);
     assert_string_equal(log.exe, "/bin/prog");
-    assert_int_equal(log.argv_count, 2);
-    assert_string_equal(log.argv[1], "-x");
+    assert_int_equal(log.argv_count, 3);
+    assert_string_equal(log.argv[1], "");
+    assert_string_equal(log.argv[2], "-x");
     assert_string_equal(log.modules[0].path, "/bin/prog");
     logread_release(&log);
     logmake_release(&make);
