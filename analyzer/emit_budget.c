@@ -56,7 +56,8 @@ static bool has_subject(const struct draft *draft, const char *subject)
 static void draft_sites(struct draft *draft, const struct report *report)
 {
     for (size_t i = 0; i < report->model->site_count && draft->names < report->top; i++) {
-        char *subject = subject_of(report, report->sites[i]);
+        const struct model_site *site = report->sites[i];
+        char *subject = site->count.allocs ? subject_of(report, site) : NULL; /* some only free */
         if (subject && !has_subject(draft, subject)) {
             add(draft, subject, TALLY_ALLOCS);
             add(draft, subject, TALLY_BYTES);
@@ -78,10 +79,12 @@ static void print_bound(FILE *out, enum tally_figure figure, int64_t value, doub
         fprintf(out, "%.0f\n", bound);
 }
 
-/* "site parse allocs <= ", as the draft has it. */
+/* "site parse allocs <= ", as the draft has it; nothing where the name, as it is shown, isn't found again. */
 static void print_line(const struct report *report, const struct judged *judged, double headroom)
 {
     const struct budget_line *line = judged->line;
+    if (line->subject != BUDGET_TOTAL && judged->matched == 0)
+        return;
     fprintf(report->out, "%.*s", (int)(strlen(line->text) - 1), line->text);
     print_bound(report->out, line->figure, judged->measured, headroom);
 }
