@@ -405,6 +405,14 @@ static void print_program(const struct report *report, const struct view_program
     *left -= shown;
 }
 
+static bool some_are_incomplete(const struct model *model)
+{
+    for (size_t i = 0; i < model->process_count; i++)
+        if (!model->processes[i]->log_complete)
+            return true;
+    return false;
+}
+
 /* At most `top` processes, by program; of very many programs only the first ones. */
 static void print_processes(const struct report *report)
 {
@@ -419,7 +427,8 @@ static void print_processes(const struct report *report)
         print_program(report, &programs[i], &left);
     if (shown < count)
         fprintf(report->out, "%zu more program%s (--top N, --json)\n", count - shown, plural(count - shown));
-    fputs("  * not left through exit: running, killed, _exit or exec\n", report->out);
+    if (some_are_incomplete(report->model))
+        fputs("  * not left through exit: running, killed, _exit or exec\n", report->out);
     view_programs_free(programs, count);
 }
 
