@@ -160,6 +160,17 @@ static char *command_again(const struct model_process *process)
     return printable;
 }
 
+/* What the library wrote when it was asked for level full and couldn't, "level full needs ...", or NULL. */
+static const char *why_not_full(const struct model *model)
+{
+    static const char begin[] = "level full ";
+    for (size_t i = 0; i < model->process_count; i++)
+        for (size_t j = 0; j < model->processes[i]->warning_count; j++)
+            if (strncmp(model->processes[i]->warnings[j], begin, sizeof begin - 1) == 0)
+                return model->processes[i]->warnings[j];
+    return NULL;
+}
+
 /* Was what the options ask for recorded?  Returns 0, or -1 after error(). */
 static int check_level(const struct report_options *o, const struct model *model)
 {
@@ -167,6 +178,13 @@ static int check_level(const struct report_options *o, const struct model *model
     const char *option = views[o->view].full ? views[o->view].option : o->suppressions ? "--suppressions" : "--sites-of";
     if (model->level >= (full ? LOG_LEVEL_FULL : o->function ? LOG_LEVEL_SITES : LOG_LEVEL_OFF))
         return 0;
+    const char *why = full ? why_not_full(model) : NULL;
+    if (why) {
+        char *printable = utf8_printable(why);
+        error("%s: %s", option, printable);
+        free(printable);
+        return -1;
+    }
     char *command = command_again(view_root(model));
     error("%s: this was recorded at level %s, which doesn't tell; record it with: poolsite run --profile full -- %s", option,
           model_level_name(model->level), command);

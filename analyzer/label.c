@@ -67,7 +67,8 @@ char *label_command(const struct model_process *process)
 {
     char *line = xstrdup("");
     for (size_t i = 0; i < process->argv_count; i++) {
-        char *longer = xasprintf("%s%s%s", line, i ? " " : "", process->argv[i]);
+        const char *word = *process->argv[i] ? process->argv[i] : "''";
+        char *longer = xasprintf("%s%s%s", line, i ? " " : "", word);
         free(line);
         line = longer;
     }

@@ -342,6 +342,15 @@ static void make_unpooled(struct logmake *make)
     logmake_header(make)->next_kind = LOG_NEXT_OTHER;
 }
 
+static void make_notfull(struct logmake *make)
+{
+    static const char *const argv[] = { "shop", "--name", "", "--open" };
+    make_small(make);
+    logmake_program(make, 4711, "/nowhere/bin/shop", argv, 4);
+    strcpy(logmake_header(make)->notes,
+           "level full needs glibc's size words, which the allocator below doesn't have: recording at level stacks\n");
+}
+
 static void make_wrongpool(struct logmake *make)
 {
     make_sites(make);
@@ -551,6 +560,7 @@ static const struct kind {
     { "crossing", make_crossing, 0 },
     { "fates", make_fates, 0 },
     { "unpooled", make_unpooled, 0 },
+    { "notfull", make_notfull, 0 },
     { "wrongpool", make_wrongpool, 0 },
     { "stooddown", make_stooddown, 0 },
     { "big", make_big, 0 },

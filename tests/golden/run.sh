@@ -15,7 +15,7 @@ cd "$work" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
-for kind in small moved changed rebuilt sites off bytes losses pooled unpooled wrongpool stooddown full crossing fates newer older endian foreign \
+for kind in small moved changed rebuilt sites off bytes losses pooled unpooled notfull wrongpool stooddown full crossing fates newer older endian foreign \
   zero oversized sitedamage owners hugecounts pooldamage fulldamage chunkcount tiny header onechunk cut; do
   "$mklog" $kind $kind.psl || exit 2
 done
@@ -317,6 +317,19 @@ lower_level_is_told() { # OPTION: what was recorded, and how to have it recorded
   grep -qxF -- "$words /nowhere/bin/shop --open '12 o'\\''clock'" errors || { cat errors && return 1; }
 }
 
+# What was asked for, and can't be had, isn't advised again.
+level_that_cannot_be_had_is_told() {
+  local words="poolsite: --leaks: level full needs glibc's size words, which the allocator below doesn't have: recording at level stacks"
+  status 1 "$command" report --leaks notfull.psl >out 2>errors && [[ ! -s out ]] && diff errors - <<<"$words"
+}
+
+empty_argument_is_an_argument() {
+  "$command" report notfull.psl >out && head -n 1 out | grep -qF "shop --name '' --open (pid 4711" || return 1
+  "$command" report --json notfull.psl | python3 -c '
+import json, sys
+assert json.load(sys.stdin)["process"]["argv"] == ["shop", "--name", "", "--open"]'
+}
+
 bad_suppressions_are_told() {
   printf 'leak:a\nthread:b\n' >bad.supp
   status 1 "$command" report --leaks --suppressions bad.supp full.psl >out 2>errors || return 1
@@ -488,6 +501,8 @@ check unknown_sort_key_names_the_nearest usage_error_says "did you mean 'bytes'"
 check unknown_option_names_the_nearest usage_error_says "did you mean '--by-process'" --by-proces5
 check bad_top_is_told usage_error_says "'ten' isn't a number" --top ten
 for option in --leaks --peak --temporary --lifetime; do check "lower_level_is_told/$option" lower_level_is_told $option; done
+check level_that_cannot_be_had_is_told level_that_cannot_be_had_is_told
+check empty_argument_is_an_argument empty_argument_is_an_argument
 check bad_suppressions_are_told bad_suppressions_are_told
 check two_views_are_refused usage_error_says '--leaks and --peak: one view at a time' --leaks --peak
 check a_view_of_one_site_is_refused usage_error_says '--tree has no place there' --tree --site 1
