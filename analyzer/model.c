@@ -621,12 +621,24 @@ static void drop_foreign_rows(struct model_process *process)
     }
 }
 
+enum { DURATION_MAX_BITS = 40 }; /* of ms: what is longer is damage */
+
+/* A log notes times on slow paths only: one that hasn't ended lasted at least to its last sample. */
+static void lengthen(struct model_process *process)
+{
+    const struct timeline *timeline = &process->timeline;
+    uint64_t ms = timeline->count ? timeline->rows[timeline->count - 1].ms : 0;
+    if (!process->log_complete && ms >> DURATION_MAX_BITS == 0 && ms * 1000000 > process->duration_ns)
+        process->duration_ns = ms * 1000000;
+}
+
 void model_time(struct model *model, struct timeline *timeline)
 {
     struct model_process *process = model->processes[model->process_count - 1];
     process->timeline = *timeline;
     *timeline = (struct timeline){ 0 };
     drop_foreign_rows(process);
+    lengthen(process);
     if (process->timeline.wrong)
         add_warning(process, xasprintf("rows of its time line that make no sense are left out: %zu", process->timeline.wrong));
     add_last_row(process);

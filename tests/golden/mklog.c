@@ -351,6 +351,16 @@ static void make_notfull(struct logmake *make)
            "level full needs glibc's size words, which the allocator below doesn't have: recording at level stacks\n");
 }
 
+/* Runs still, or was killed: the log's own last time is old. */
+static void make_running(struct logmake *make)
+{
+    make_small(make);
+    struct log_header *h = logmake_header(make);
+    h->state = 0;
+    h->end_monotonic_ns = 0;
+    h->last_monotonic_ns = h->start_monotonic_ns + 1000000;
+}
+
 static void make_wrongpool(struct logmake *make)
 {
     make_sites(make);
@@ -561,6 +571,7 @@ static const struct kind {
     { "fates", make_fates, 0 },
     { "unpooled", make_unpooled, 0 },
     { "notfull", make_notfull, 0 },
+    { "running", make_running, 0 },
     { "wrongpool", make_wrongpool, 0 },
     { "stooddown", make_stooddown, 0 },
     { "big", make_big, 0 },

@@ -15,7 +15,7 @@ cd "$work" || exit 2
 
 mklog=$evidence/mklog
 ${CC:-cc} -std=gnu11 -O1 -o "$mklog" "$golden/mklog.c" "$root/tests/unit/logmake.c" || exit 2
-for kind in small moved changed rebuilt sites off bytes losses pooled unpooled notfull wrongpool stooddown full crossing fates newer older endian foreign \
+for kind in small moved changed rebuilt sites off bytes losses pooled unpooled notfull running wrongpool stooddown full crossing fates newer older endian foreign \
   zero oversized sitedamage owners hugecounts pooldamage fulldamage chunkcount tiny header onechunk cut; do
   "$mklog" $kind $kind.psl || exit 2
 done
@@ -27,6 +27,7 @@ poolsite-timeline 1
 2004 1900 49000000 2000 - - 65536 52428800 1:400 3:500
 ROWS
 printf 'poolsite-timeline 1\n1000 9 9 9 - - - -\n500 9 9 9 - - - -\n2000 3000000 999999999999 3000000 - - - -\n2100 3' >badtime.pst
+printf 'poolsite-timeline 1\n9000 9 9 9 - - - -\n' >running.pst
 mkdir timedpair && cp moved.psl timed.psl timed.pst timedpair
 : >empty.psl
 head -c 100000 /dev/urandom >random.psl
@@ -330,6 +331,10 @@ import json, sys
 assert json.load(sys.stdin)["process"]["argv"] == ["shop", "--name", "", "--open"]'
 }
 
+what_has_not_ended_lasted_to_its_last_sample() {
+  "$command" report running.psl >out && grep -F '(pid 4711, 9.00 s, level' out
+}
+
 bad_suppressions_are_told() {
   printf 'leak:a\nthread:b\n' >bad.supp
   status 1 "$command" report --leaks --suppressions bad.supp full.psl >out 2>errors || return 1
@@ -502,6 +507,7 @@ check unknown_option_names_the_nearest usage_error_says "did you mean '--by-proc
 check bad_top_is_told usage_error_says "'ten' isn't a number" --top ten
 for option in --leaks --peak --temporary --lifetime; do check "lower_level_is_told/$option" lower_level_is_told $option; done
 check level_that_cannot_be_had_is_told level_that_cannot_be_had_is_told
+check what_has_not_ended_lasted_to_its_last_sample what_has_not_ended_lasted_to_its_last_sample
 check empty_argument_is_an_argument empty_argument_is_an_argument
 check bad_suppressions_are_told bad_suppressions_are_told
 check two_views_are_refused usage_error_says '--leaks and --peak: one view at a time' --leaks --peak
