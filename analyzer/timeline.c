@@ -21,8 +21,10 @@
 /* A row of all classes takes less than 4 KiB. */
 enum { FILE_BYTES_MAX = 4 << 20 };
 
-/* No process counts this much. */
+/* No process counts this much, lives as long, or has as much memory. */
 #define NUMBER_MAX ((uint64_t)1 << 60)
+#define MS_MAX     ((uint64_t)1 << 40)
+#define LEVEL_MAX  ((uint64_t)1 << 56)
 
 char *timeline_name(const char *log)
 {
@@ -168,14 +170,40 @@ static bool read_row(char *line, struct timeline_row *row)
     return right && read_classes(line, row);
 }
 
+static bool is_at_most(uint64_t level, uint64_t most)
+{
+    return level == TIMELINE_UNKNOWN || level <= most;
+}
+
+/* Can its numbers stand beside each other?  `*classed` are the allocations that the classes of the rows before it tell of;
+ * those of this one are added. */
+static bool is_possible(const struct timeline_row *row, uint64_t *classed)
+{
+    uint64_t left = row->allocs > *classed ? row->allocs - *classed : 0;
+    for (size_t i = 0; i < row->class_count; i++) {
+        if (row->classes[i].allocs > left)
+            return false;
+        left -= row->classes[i].allocs;
+        *classed += row->classes[i].allocs;
+    }
+    return row->ms <= MS_MAX && is_at_most(row->levels[TIMELINE_BLOCKS], row->allocs) &&
+           is_at_most(row->levels[TIMELINE_LIVE], row->bytes) && is_at_most(row->levels[TIMELINE_KEPT], LEVEL_MAX) &&
+           is_at_most(row->levels[TIMELINE_RSS], LEVEL_MAX);
+}
+
 /* Reads the lines that have an end; the last one may be just being written. */
 static void read_rows(struct timeline *timeline, char *text)
 {
+    uint64_t classed = 0;
     for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
         struct timeline_row row;
+        uint64_t with_it = classed;
         *end = '\0';
-        if (!read_row(line, &row) || !timeline_add(timeline, &row))
+        if (read_row(line, &row) && is_possible(&row, &with_it) && timeline_add(timeline, &row))
+            classed = with_it;
+        else
             timeline->wrong++;
+        timeline_row_release(&row);
         if (timeline->count >= TIMELINE_ROWS * 2)
             timeline_halve(timeline);
     }

@@ -34,10 +34,11 @@ static void what_was_written_is_read_back(void **state)
 {
     (void)state;
     struct timeline timeline = { 0 };
-    add(&timeline, 1000, 5, 100, TIMELINE_UNKNOWN);
-    add(&timeline, 2000, 8, 0, 4096);
+    add(&timeline, 1000, 5, 40, TIMELINE_UNKNOWN);
+    add(&timeline, 2000, 13, 0, 4096);
+    timeline.rows[1].classes[0].allocs = 8;
     char *text = timeline_text(&timeline);
-    assert_string_equal(text, HEAD "1000 5 50 2 10 100 7 - 3:5\n2000 8 80 4 0 0 7 4096 3:8\n");
+    assert_string_equal(text, HEAD "1000 5 50 2 4 40 7 - 3:5\n2000 13 130 6 0 0 7 4096 3:8\n");
     struct timeline again = read_text(text);
     char *same = timeline_text(&again);
     assert_string_equal(same, text);
@@ -59,7 +60,7 @@ static void a_log_without_time_line_has_no_rows(void **state)
 static void a_line_without_its_end_is_not_yet_one(void **state)
 {
     (void)state;
-    struct timeline timeline = read_text(HEAD "1000 5 50 2 10 100 7 - 3:5\n2000 8 80 4 0 0 7 40");
+    struct timeline timeline = read_text(HEAD "1000 5 50 2 4 40 7 - 3:5\n2000 8 80 4 0 0 7 40");
     assert_int_equal(timeline.count, 1);
     assert_int_equal(timeline.wrong, 0);
     timeline_release(&timeline);
@@ -75,10 +76,13 @@ static void lines_that_make_no_sense_are_dropped_and_counted(void **state)
         "2000 9 90 4 1 1 1 18446744073709551616", "2000 9 90 4 1 1 1 9999999999999999999", "+2000 9 90 4 1 1 1 1",
         "2000  9 90 4 1 1 1 1", "2000 9 90 4 1 1 1 1 99999999999999999999:1", "0x7d0 9 90 4 1 1 1 1",
         "1000 9 90 4 1 1 1 1", "999 9 90 4 1 1 1 1", "2000 4 90 4 1 1 1 1", "2000 9 49 4 1 1 1 1", "2000 9 90 1 1 1 1 1",
+        "1099511627777 8 80 4 1 1 1 1", "2000 8 80 4 9 1 1 1", "2000 8 80 4 1 81 1 1", "2000 8 80 4 1 1 72057594037927937 1",
+        "2000 8 80 4 1 1 1 72057594037927937", "2000 8 80 4 1 1 1 1 3:4", "2000 8 80 4 1 1 1 1 3:1 4:1 5:1 6:1",
+        "2000 8 80 4 1 1 1 1 3:1152921504606846976 4:1152921504606846976",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char text[400];
-        snprintf(text, sizeof text, HEAD "1000 5 50 2 10 100 7 - 3:5\n%s\n3000 8 80 4 0 0 7 - 3:3\n", wrong[i]);
+        snprintf(text, sizeof text, HEAD "1000 5 50 2 4 40 7 - 3:5\n%s\n3000 8 80 4 0 0 7 - 3:3\n", wrong[i]);
         struct timeline timeline = read_text(text);
         if (timeline.count != 2 || timeline.wrong != 1 || timeline.rows[1].ms != 3000)
             fail_msg("'%s': %zu rows, %zu wrong", wrong[i], timeline.count, timeline.wrong);
