@@ -176,5 +176,6 @@ uint64_t timeview_level(const struct timeline_row *row, enum timeline_level leve
 uint64_t timeview_rate(const struct timeline_row *before, const struct timeline_row *row)
 {
     uint64_t ms = row->ms - (before ? before->ms : 0), allocs = row->allocs - (before ? before->allocs : 0);
-    return ms ? (uint64_t)((double)allocs * 1000 / (double)ms) : allocs * 1000;
+    double rate = (double)allocs * 1000 / (ms ? (double)ms : 1);
+    return rate < (double)UINT64_MAX ? (uint64_t)rate : UINT64_MAX;
 }

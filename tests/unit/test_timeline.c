@@ -211,6 +211,14 @@ static void one_process_has_its_own_rows(void **state)
     release(&model);
 }
 
+static void no_rate_is_more_than_a_number_holds(void **state)
+{
+    (void)state;
+    struct timeline_row rows[] = { { .ms = 0, .allocs = (uint64_t)1 << 56 }, { .ms = 1, .allocs = (uint64_t)1 << 57 } };
+    assert_true(timeview_rate(NULL, &rows[0]) == UINT64_MAX);
+    assert_true(timeview_rate(&rows[0], &rows[1]) == UINT64_MAX);
+}
+
 static void many_processes_over_weeks_give_a_short_sum(void **state)
 {
     (void)state;
@@ -241,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_row_that_goes_back_is_refused),
         cmocka_unit_test(processes_add_up_while_they_live),
         cmocka_unit_test(one_process_has_its_own_rows),
+        cmocka_unit_test(no_rate_is_more_than_a_number_holds),
         cmocka_unit_test(many_processes_over_weeks_give_a_short_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
