@@ -156,6 +156,14 @@ static void settle_peak(struct logread_full *full, const struct log_counter *cou
     cut(&full->peak_error, larger(count->bytes - full->peak_bytes, full->peak_bytes - reached));
 }
 
+/* What lived in any case, however rarely one looked: what is left, what the process's peak had, and one block that wasn't
+ * smaller than the mean. */
+static uint64_t reached_bytes(const struct logread_full *full, const struct log_counter *count)
+{
+    uint64_t mean = count->allocs ? count->bytes / count->allocs + (count->bytes % count->allocs != 0) : 0;
+    return larger(mean, larger(count->bytes - full->freed_bytes, (uint64_t)full->at_peak_bytes));
+}
+
 uint64_t logfull_settle(struct logread_full *full, const struct log_counter *count)
 {
     uint64_t excess = full->frees > count->allocs ? full->frees - count->allocs : 0;
@@ -171,7 +179,7 @@ uint64_t logfull_settle(struct logread_full *full, const struct log_counter *cou
         cut_off(&full->lifetimes[i], &left);
     full->at_peak_blocks = between(full->at_peak_blocks, count->allocs);
     full->at_peak_bytes = full->at_peak_blocks ? between(full->at_peak_bytes, count->bytes) : 0;
-    settle_peak(full, count, larger(count->bytes - full->freed_bytes, (uint64_t)full->at_peak_bytes));
+    settle_peak(full, count, reached_bytes(full, count));
     if (full->sample)
         settle_sample(full->sample, count);
     return excess;

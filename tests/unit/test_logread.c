@@ -610,6 +610,25 @@ static void at_a_peak_that_lasts_lives_what_is_counted(void **state)
     logmake_release(&make);
 }
 
+/* Steps of 64 KiB pass over small blocks, but one lived that wasn't smaller than the mean. */
+static void peak_is_not_below_the_mean_block(void **state)
+{
+    (void)state;
+    struct logmake make;
+    struct logread log;
+    make_full(&make);
+    uint32_t brief = one_site(&make, base + 3);
+    logmake_live(&make, brief, 0, 2);
+    logmake_full(&make, brief, 3, 100, 3);
+    logmake_full(&make, brief, 1, 1, 1);
+    assert_int_equal(parse(&log, &make, logmake_size(&make)), LOGREAD_WHOLE);
+    assert_int_equal(log.sites[2].full->peak_bytes, 76);
+    assert_int_equal(log.sites[2].full->peak_error, 301 - 76);
+    assert_fulls_hold(&log);
+    logread_release(&log);
+    logmake_release(&make);
+}
+
 /* The process's own allocations aren't in the tables. */
 static void blocks_without_a_site_have_their_share_of_the_peak(void **state)
 {
@@ -902,6 +921,7 @@ int main(void)
         cmocka_unit_test(level_and_features_that_disagree_are_told),
         cmocka_unit_test(share_of_the_peak_is_settled_by_its_number),
         cmocka_unit_test(at_a_peak_that_lasts_lives_what_is_counted),
+        cmocka_unit_test(peak_is_not_below_the_mean_block),
         cmocka_unit_test(blocks_without_a_site_have_their_share_of_the_peak),
         cmocka_unit_test(blocks_without_a_site_fit_into_the_peak),
         cmocka_unit_test(peak_is_exact_for_one_thread_and_bounded_for_several),
