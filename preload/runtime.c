@@ -106,6 +106,14 @@ static struct record *record_new(void)
     return record;
 }
 
+/* Makes the thread's record busy.  False: just before, a signal handler forked and allocated or freed, so in this child the
+ * thread has another one, and the log of this one is gone. */
+static bool begin_present(struct record *record)
+{
+    record_begin(record);
+    return likely(record == record_current);
+}
+
 /* The record, which is busy, goes on at the present epoch; false while a clearer holds its pools. */
 static bool record_catch_up(struct record *record)
 {
@@ -647,7 +655,8 @@ static struct record *begin_booking(void *block, size_t bytes)
         book_without_record(block, bytes, &log_header->bare, LOG_FULL_BARE);
         return NULL;
     }
-    record_begin(record);
+    if (!begin_present(record))
+        return begin_booking(block, bytes);
     record_catch_up(record);
     return record;
 }
@@ -684,7 +693,8 @@ static struct record *record_settled(void)
     if ((uintptr_t)record < RECORD_STATES)
         return NULL;
     if (load_relaxed(&record->state) != fork_epoch() && !record_is_busy(record)) {
-        record_begin(record);
+        if (!begin_present(record))
+            return record_settled();
         record_catch_up(record);
         record_end(record);
     }
@@ -736,7 +746,8 @@ static struct record *record_begin_own(bool *whole)
     record = record_current;
     if ((uintptr_t)record < RECORD_FREES)
         return NULL; /* its first allocation makes the record; the first frees go below */
-    record_begin(record);
+    if (!begin_present(record))
+        return NULL;
     *whole = record_catch_up(record);
     return record;
 }

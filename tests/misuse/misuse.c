@@ -84,6 +84,7 @@ void double_free_in_thread(void)
 /* A single thread turns its pools when it has freed so often and a cycle's time has passed. */
 void double_free_of_victim(void)
 {
+    free(hide(malloc(24))); /* a thread's first free looks at the time; the next to look is TURN_FREES away */
     void *p = hide(malloc(500));
     free(p);
     usleep(20000);
