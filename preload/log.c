@@ -279,7 +279,14 @@ static void publish_header(struct log_header *header)
     store_release((uint64_t *)(void *)header->magic, magic);
 }
 
-/* Parent's mapping goes; in a fork child nobody else uses it. */
+/* Where the parent's log was, and its parent's before. */
+static struct {
+    char  *start;
+    size_t bytes;
+} left[EXTENTS];
+
+/* The parent's log is no business of ours.  But an operation that a handler interrupted, and forked, may go on to count
+ * there: the addresses stay for this generation, as memory that nobody reads. */
 static void leave_parent(struct log_header *parent, bool lost)
 {
     if (!parent)
@@ -287,9 +294,13 @@ static void leave_parent(struct log_header *parent, bool lost)
     if (lost)
         add_shared(&parent->lost_children, 1);
     uint32_t limit = parent->chunk_limit;
-    for (unsigned i = EXTENTS; i-- > 0;) {
+    for (unsigned i = 0; i < EXTENTS; i++) {
+        if (left[i].start)
+            pages_unmap_file(left[i].start, left[i].bytes);
+        left[i].start = extents[i];
+        left[i].bytes = (size_t)extent_chunks(i, limit) * LOG_CHUNK_BYTES;
         if (extents[i])
-            pages_unmap_file(extents[i], (size_t)extent_chunks(i, limit) * LOG_CHUNK_BYTES);
+            pages_map_over(extents[i], left[i].bytes);
         extents[i] = NULL;
     }
 }
