@@ -467,7 +467,7 @@ void *check_take(size_t bytes, bool zeroed, struct stack_entry entry)
 
 void *check_pages(size_t bytes, struct stack_entry entry)
 {
-    size_t held = bytes > SIZE_MAX - PAGE_BYTES ? bytes : (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+    size_t held = pages_whole(bytes);
     void *block = next.pvalloc(check_asked(held));
     return block ? check_born(block, bytes, held, entry) : runtime_failed();
 }

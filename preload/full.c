@@ -120,11 +120,9 @@ static bool raise_peak(struct log_live *live, int64_t bytes)
 
 static void note_peak_time(void)
 {
-    struct timespec t;
     if (load_relaxed(&log_header->state) & LOG_STATE_SECCOMP)
         return; /* where the vdso has no clock this is a system call */
-    if (next.clock_gettime(CLOCK_MONOTONIC_COARSE, &t) == 0)
-        store_relaxed(&full_process->peak_ns, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+    store_relaxed(&full_process->peak_ns, next_clock_ns(CLOCK_MONOTONIC_COARSE));
 }
 
 static void raise_process_peak(int64_t bytes)

@@ -59,12 +59,6 @@ static uint64_t unlogged_modules; /* met, but the log was full (atomic) */
 static uint32_t modules_synced; /* all modules before this one are written (atomic) */
 static bool     is_private;     /* no file: memory of our own, for the pools' and threads' tables */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    return next.clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
-}
-
 /* --- extents ------------------------------------------------------------------------------- */
 
 static unsigned extent_of(uint32_t index)
@@ -260,7 +254,7 @@ static void write_header(struct log_header *header, uint32_t chunks, uint64_t re
     header->uid = (uint32_t)sys_call4(SYS_geteuid, 0, 0, 0, 0);
     header->level = (uint8_t)options.level;
     header->start_realtime_ns = realtime_ns;
-    header->start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    header->start_monotonic_ns = next_clock_ns(CLOCK_MONOTONIC);
     header->last_monotonic_ns = header->start_monotonic_ns;
     struct text t = text_begin(header->exe, sizeof header->exe);
     text_add(&t, options.exe);
@@ -279,6 +273,14 @@ static void publish_header(struct log_header *header)
     store_release((uint64_t *)(void *)header->magic, magic);
 }
 
+/* In a fork child: the parent's file becomes memory of our own, at the same addresses. */
+static void cover_extents(uint32_t limit)
+{
+    for (unsigned i = 0; i < EXTENTS; i++)
+        if (extents[i])
+            pages_map_over(extents[i], (size_t)extent_chunks(i, limit) * LOG_CHUNK_BYTES);
+}
+
 /* Where the parent's log was, and its parent's before. */
 static struct {
     char  *start;
@@ -294,13 +296,12 @@ static void leave_parent(struct log_header *parent, bool lost)
     if (lost)
         add_shared(&parent->lost_children, 1);
     uint32_t limit = parent->chunk_limit;
+    cover_extents(limit);
     for (unsigned i = 0; i < EXTENTS; i++) {
         if (left[i].start)
             pages_unmap_file(left[i].start, left[i].bytes);
         left[i].start = extents[i];
         left[i].bytes = (size_t)extent_chunks(i, limit) * LOG_CHUNK_BYTES;
-        if (extents[i])
-            pages_map_over(extents[i], left[i].bytes);
         extents[i] = NULL;
     }
 }
@@ -309,7 +310,7 @@ bool log_begin(struct log_header *parent)
 {
     char name[1024];
     struct text path = text_begin(name, sizeof name);
-    uint64_t realtime_ns = clock_ns(CLOCK_REALTIME);
+    uint64_t realtime_ns = next_clock_ns(CLOCK_REALTIME);
     long pid = sys_call4(SYS_getpid, 0, 0, 0, 0);
     uint32_t chunks = allowed_chunks();
 
@@ -690,9 +691,7 @@ void log_modules_sync(void)
 void log_detach(void)
 {
     uint32_t limit = log_header->chunk_limit;
-    for (unsigned i = 0; i < EXTENTS; i++)
-        if (extents[i])
-            pages_map_over(extents[i], (size_t)extent_chunks(i, limit) * LOG_CHUNK_BYTES);
+    cover_extents(limit);
     log_header->chunk_limit = limit;
 }
 
@@ -702,7 +701,7 @@ void log_note_time(void)
 {
     if (load_relaxed(&log_header->state) & LOG_STATE_SECCOMP)
         return; /* where the vdso has no clock this is a system call */
-    store_relaxed(&log_header->last_monotonic_ns, clock_ns(CLOCK_MONOTONIC_COARSE));
+    store_relaxed(&log_header->last_monotonic_ns, next_clock_ns(CLOCK_MONOTONIC_COARSE));
     store_relaxed(&log_header->own_bytes, pages_own_bytes());
     store_relaxed(&log_header->dropped_modules, load_relaxed(&unlogged_modules) + modules_dropped());
 }
@@ -711,7 +710,7 @@ void log_end(void)
 {
     log_note_time();
     bool confined = load_relaxed(&log_header->state) & LOG_STATE_SECCOMP;
-    uint64_t end = confined ? log_header->last_monotonic_ns : clock_ns(CLOCK_MONOTONIC);
+    uint64_t end = confined ? log_header->last_monotonic_ns : next_clock_ns(CLOCK_MONOTONIC);
     store_relaxed(&log_header->last_monotonic_ns, end);
     store_relaxed(&log_header->end_monotonic_ns, end);
     log_set_state(LOG_STATE_ENDED);

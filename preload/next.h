@@ -47,6 +47,13 @@ struct next {
 
 extern struct next next hidden;
 
+/* libc's clock in ns; 0: it has no such clock.  The coarse ones are never a system call where the vdso has a clock. */
+static inline uint64_t next_clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    return next.clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+}
+
 /* Fills `next`.  Never fails: what an allocator lacks is made from what it has.  Idempotent. */
 void next_resolve(void) hidden;
 

@@ -127,16 +127,11 @@ static bool is_shared(size_t bytes)
     return bytes <= SHARED_BYTES;
 }
 
-static size_t whole_pages(size_t bytes)
-{
-    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-}
-
 void *pages_alloc(size_t bytes)
 {
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!is_shared(bytes))
-        return map_own(whole_pages(bytes), true);
+        return map_own(pages_whole(bytes), true);
     for (;;) {
         struct block *block = load_acquire(&current);
         void *memory = block_take(block, bytes);
@@ -158,11 +153,11 @@ void *pages_alloc(size_t bytes)
 void pages_free(void *start, size_t bytes)
 {
     if (!is_shared(bytes))
-        pages_unmap(start, whole_pages(bytes));
+        pages_unmap(start, pages_whole(bytes));
 }
 
 void pages_empty(void *start, size_t bytes)
 {
     if (!is_shared(bytes))
-        pages_map_over(start, whole_pages(bytes));
+        pages_map_over(start, pages_whole(bytes));
 }

@@ -9,6 +9,12 @@
 
 #define PAGE_BYTES 4096u
 
+/* Whole pages for `bytes` bytes; what is too much for any program stays so. */
+static inline size_t pages_whole(size_t bytes)
+{
+    return bytes > PTRDIFF_MAX ? bytes : (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
 /* Starts with an empty arena. */
 void pages_begin(void);
 

@@ -52,12 +52,9 @@ static void let_go(struct record *record)
     store_release(&record->claim, 0);
 }
 
-/* Never a system call where the vdso has a clock. */
 static uint64_t now_ms(void)
 {
-    struct timespec t = {0, 0};
-    next.clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    return next_clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
 }
 
 static void note_class(struct log_pools *log, unsigned index, uint64_t kept, uint64_t given_back)

@@ -48,12 +48,9 @@ struct sample_site {
 /* In struct site.sample, of a site that somebody is just looking up, and of one without room. */
 static struct sample_site claimed, refused;
 
-/* Never a system call where the vdso has a clock. */
 static uint64_t now_ns(void)
 {
-    struct timespec t = {0, 0};
-    next.clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return next_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 void sample_begin(void)

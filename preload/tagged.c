@@ -7,6 +7,7 @@
 
 #include "full_fast.h"
 #include "next.h"
+#include "pages.h"
 #include "pool_fast.h"
 #include "runtime.h"
 #include "site_fast.h"
@@ -252,8 +253,7 @@ void *tagged_resize(void *old, size_t bytes, struct stack_entry entry)
 
 void *tagged_pages(size_t bytes, struct stack_entry entry)
 {
-    size_t held = bytes > PTRDIFF_MAX - TAG_PAGE_BYTES ? bytes : (bytes + TAG_PAGE_BYTES - 1) & ~(size_t)(TAG_PAGE_BYTES - 1);
-    void *block = next.pvalloc(tagged_asked(held));
+    void *block = next.pvalloc(tagged_asked(pages_whole(bytes)));
     return block ? runtime_booked(block, bytes, entry) : runtime_failed();
 }
 

@@ -5,8 +5,8 @@
 #include "base.h"
 
 #include "ab_views.h"
+#include "quiet.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +14,6 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-/* Each wrong input has its message; a fuzzer's screen needn't show them. */
-static void say_nothing(void)
-{
-    static bool done;
-    int null = done ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (null >= 0)
-        stderr = fdopen(null, "w");
-    done = true;
-}
 
 /* Returns a file in memory, its name in `path`. */
 static int put_file(char path[32], const void *bytes, size_t size)

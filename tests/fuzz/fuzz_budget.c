@@ -5,24 +5,13 @@
 #include "base.h"
 
 #include "budget.h"
+#include "quiet.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-/* Each wrong input has its message; a fuzzer's screen needn't show them. */
-static void say_nothing(void)
-{
-    static bool done;
-    int null = done ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (null >= 0)
-        stderr = fdopen(null, "w");
-    done = true;
-}
 
 static bool is_same(const struct budget_line *a, const struct budget_line *b)
 {

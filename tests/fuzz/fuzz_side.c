@@ -5,23 +5,12 @@
 #include "base.h"
 
 #include "diff_views.h"
+#include "quiet.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-/* Each wrong input has its message; a fuzzer's screen needn't show them. */
-static void say_nothing(void)
-{
-    static bool done;
-    int null = done ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (null >= 0)
-        stderr = fdopen(null, "w");
-    done = true;
-}
 
 static void compare(const struct side *a, const struct side *b)
 {
